@@ -172,12 +172,22 @@ static void free_session_roots(struct session *s)
 static struct session_root *append_session_root(struct session *s,
 						const char *path)
 {
-	s->roots = mem_resize(s->roots, s->root_count + 1, sizeof(*s->roots));
-	s->roots[s->root_count] = (struct session_root){
-		.path = mem_strdup(path),
-	};
+	struct session_root *root;
+
+	/* One more for the home directory. */
+	s->roots = mem_resize(s->roots, s->root_count + 2, sizeof(*s->roots));
+	root = &s->roots[s->root_count++];
+	*root = (struct session_root){.path = mem_strdup(path)};
+	root[1] = (struct session_root){.path = s->home};
 	s->project = s->roots[0].path;
-	return &s->roots[s->root_count++];
+	return root;
+}
+
+static void set_home(struct session *s, const char *home)
+{
+	free(s->home);
+	s->home = mem_strdup(home ?: "");
+	s->roots[s->root_count].path = s->home;
 }
 
 static int get_extra_roots(const struct record *r, struct session *s)
@@ -240,6 +250,9 @@ static int store_session_as(const struct session *s, const char *name,
 	set_record_time(&r, "ended", s->ended);
 	record_set_int(&r, "status", s->status);
 	record_set_int(&r, "result", (int64_t)s->roots[0].result);
+	if (s->roots[s->root_count].result)
+		record_set_int(&r, "home-result",
+			       (int64_t)s->roots[s->root_count].result);
 	record_set_int(&r, "times", s->times);
 	for (i = 1; i < s->root_count; i++) {
 		const struct session_root *e = &s->roots[i];
@@ -394,9 +407,10 @@ static int load_newer(const struct session *s, struct record *ret,
 static int load_session_record(struct session *s, struct err *err)
 {
 	static const char *const known_keys[] = {
-		"id",	  "state",   "project", "project-dev", "project-ino",
-		"home",	  "command", "started", "ended",       "status",
-		"result", "times",   "began",	"extra",       NULL,
+		"id",	       "state",	 "project",	"project-dev",
+		"project-ino", "home",	 "command",	"started",
+		"ended",       "status", "result",	"times",
+		"began",       "extra",	 "home-result", NULL,
 	};
 	AUTO(record) struct record r = {0};
 	const char *id, *project, *status;
@@ -424,10 +438,11 @@ static int load_session_record(struct session *s, struct err *err)
 	if (get_extra_roots(&r, s) < 0)
 		return fail(err, EBADMSG, "the record of run %s is damaged",
 			    s->id);
-	free(s->home);
 	free(s->command);
 	record_free(&s->more);
-	s->home = mem_strdup(record_get(&r, "home") ?: "");
+	set_home(s, record_get(&r, "home"));
+	s->roots[s->root_count].result =
+		(uint64_t)record_get_int(&r, "home-result");
 	s->command = mem_strdup(record_get(&r, "command") ?: "");
 	s->started = get_record_time(&r, "started");
 	s->ended = get_record_time(&r, "ended");
@@ -448,7 +463,7 @@ static int load_session_record(struct session *s, struct err *err)
 	 * its current state is unknown. */
 	if (torn && s->state == RUN_ENDED) {
 		s->state = RUN_RUNNING;
-		for (i = 0; i < s->root_count; i++)
+		for (i = 0; i <= s->root_count; i++)
 			s->roots[i].result = 0;
 	}
 	return 0;
@@ -487,6 +502,8 @@ static int session_load(struct session *s, struct err *err)
 /* = index of the root " " number of a snapshot */
 #define ROOT "root"
 #define LEFT "left"
+/* = session.times " " number of the late base */
+#define HOME "home-base"
 #define LOCK "lock"
 #define BASE_LOCK "base.lock"
 #define LISTED_MAX 8
@@ -732,7 +749,7 @@ int session_create(int runs_fd, const char *project, int project_fd,
 	root = append_session_root(&s, project);
 	root->dev = meta.dev;
 	root->ino = meta.ino;
-	s.home = mem_strdup(home ?: "");
+	set_home(&s, home);
 	s.command = mem_strdup(command ?: "");
 	if (session_store(&s, ATOMIC_NO_SYNC, err) < 0)
 		return -err->num;
@@ -1161,15 +1178,6 @@ static void load_late(struct session *s, const struct record *r)
 	}
 }
 
-/* Where a root is the home directory, its number is root_count. NULL: there is
- * no such number. */
-static uint64_t *applied_of(struct session *s, size_t index, bool left)
-{
-	if (index < s->root_count)
-		return left ? &s->roots[index].left : &s->roots[index].applied;
-	return left && index == s->root_count ? &s->home_left : NULL;
-}
-
 static void add_number(struct record *r, const char *key, size_t index,
 		       uint64_t seq)
 {
@@ -1185,11 +1193,11 @@ int session_put_applied(const struct session *s, struct atomic_set *to,
 	AUTO(record) struct record r = {0};
 	size_t i;
 
-	for (i = 0; i < s->root_count; i++) {
+	for (i = 0; i <= s->root_count; i++) {
 		add_number(&r, ROOT, i, s->roots[i].applied);
 		add_number(&r, LEFT, i, s->roots[i].left);
 	}
-	add_number(&r, LEFT, i, s->home_left);
+	add_number(&r, HOME, s->times, s->roots[s->root_count].base);
 	return to ? record_put(s->fd, APPLIED, APPLIED, APPLIED_VERSION, &r, to,
 			       err)
 		  : record_save(s->fd, APPLIED, APPLIED, APPLIED_VERSION, &r,
@@ -1198,45 +1206,48 @@ int session_put_applied(const struct session *s, struct atomic_set *to,
 
 bool session_has_applied(const struct session *s)
 {
-	bool any = s->home_left != 0;
+	bool any = false;
 	size_t i;
 
-	for (i = 0; i < s->root_count; i++)
+	for (i = 0; i <= s->root_count; i++)
 		any |= s->roots[i].applied || s->roots[i].left;
 	return any;
 }
 
-static void load_numbers(struct session *s, const struct record *r, bool left)
+/* The number that the record has for the index; 0: none. */
+static uint64_t get_number(const struct record *r, const char *key,
+			   size_t index)
 {
 	const char *value;
-	uint64_t seq, *to;
-	size_t index, i;
+	uint64_t seq, found = 0;
+	size_t at, i;
 
-	for (i = 0; i <= s->root_count; i++) {
-		to = applied_of(s, i, left);
-		if (to)
-			*to = 0;
-	}
-	for (i = 0; (value = record_get_nth(r, left ? LEFT : ROOT, i)); i++) {
-		to = sscanf(value, "%zu %" SCNu64, &index, &seq) == 2
-			     ? applied_of(s, index, left)
-			     : NULL;
-		if (to)
-			*to = seq;
-	}
+	for (i = 0; (value = record_get_nth(r, key, i)); i++)
+		if (sscanf(value, "%zu %" SCNu64, &at, &seq) == 2 &&
+		    at == index)
+			found = seq;
+	return found;
 }
 
 static int load_applied(struct session *s, struct err *err)
 {
 	AUTO(record) struct record r = {0};
+	struct session_root *home;
+	size_t i;
 	int got =
 		record_load(s->fd, APPLIED, APPLIED, APPLIED_VERSION, &r, err);
 
 	/* A damaged record: applied changes are compared with the base, too. */
 	if (got < 0 && got != -ENOENT && got != -EBADMSG)
 		return err_context(err, "run %s", s->id);
-	load_numbers(s, &r, false);
-	load_numbers(s, &r, true);
+	for (i = 0; i <= s->root_count; i++) {
+		s->roots[i].applied = get_number(&r, ROOT, i);
+		s->roots[i].left = get_number(&r, LEFT, i);
+	}
+	/* Always late: another start of the run may change further paths. */
+	home = &s->roots[s->root_count];
+	home->base = get_number(&r, HOME, s->times);
+	home->late = home->base != 0;
 	return 0;
 }
 
@@ -1317,6 +1328,7 @@ int session_each_snapshot(int run_fd, void (*each)(void *arg, uint64_t seq),
 		int blanks; /* before the number */
 	} all[] = {
 		{"record", RECORD_KIND, "result", 0},
+		{"record", RECORD_KIND, "home-result", 0},
 		{"record", RECORD_KIND, "extra", 2},
 		{BASE, BASE_KIND, "snapshot", 0},
 		{BASE, BASE_KIND, "extra", 0},
@@ -1324,6 +1336,7 @@ int session_each_snapshot(int run_fd, void (*each)(void *arg, uint64_t seq),
 		{WHOLE, BASE_KIND, "extra", 0},
 		{APPLIED, APPLIED, ROOT, 1},
 		{APPLIED, APPLIED, LEFT, 1},
+		{APPLIED, APPLIED, HOME, 1},
 	};
 	size_t i, n;
 	int skip;

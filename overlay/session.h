@@ -96,12 +96,12 @@ struct session {
 	bool live; /* another process holds the lock */
 	bool in_closed; /* the directory lies in runs/closed/ */
 	enum run_state state;
-	/* The project, then the directories of --cow and the mounts in them. */
+	/* The project, then the directories of --cow and the mounts in them;
+	 * after the last one, not counted, the home directory. */
 	struct session_root *roots;
 	size_t root_count;
 	const char *project; /* roots[0].path */
 	char *home; /* home directory with a layer, "" for none */
-	uint64_t home_left; /* as session_root.left */
 	char *command; /* argv joined, for people */
 	struct timestamp started, ended; /* 0: not yet */
 	struct timestamp began; /* time of the first start; 0: never started */
@@ -210,10 +210,10 @@ int session_lock_base(const struct session *s, struct err *err);
  * text. */
 int session_base(struct session *s, bool wait, struct err *err);
 /*
- * Writes session_root.applied and left of all roots, and home_left, in a file
- * of its own: the record of a live run is its own guard's to write. The caller
- * holds the project's lock. to: the set of files that become durable together;
- * NULL: durable on return.
+ * Writes session_root.applied and left of all roots, and the base of the home
+ * directory, in a file of its own: the record of a live run is its own guard's
+ * to write. The caller holds the project's lock. to: the set of files that
+ * become durable together; NULL: durable on return.
  */
 #define SESSION_APPLIED "applied-base" /* its name */
 int session_put_applied(const struct session *s, struct atomic_set *to,

@@ -14,11 +14,6 @@ uint64_t applied_base_seq(const struct session *s, size_t root)
 	return s->roots[root].applied ?: s->roots[root].base;
 }
 
-static uint64_t left_seq(const struct session *s, size_t root)
-{
-	return root < s->root_count ? s->roots[root].left : s->home_left;
-}
-
 /* --- trees --- */
 
 static int put(struct tree_editor *editor, const char *path,
@@ -72,7 +67,6 @@ int applied_base_add(struct store *store, const struct session *s, size_t root,
 		     const struct entry *tree, const struct snapshot *like,
 		     uint64_t *ret, struct err *err)
 {
-	bool home = root == s->root_count;
 	AUTO(snapshot)
 	struct snapshot made = {
 		.parent = like->seq,
@@ -86,7 +80,7 @@ int applied_base_add(struct store *store, const struct session *s, size_t root,
 		.run_id = mem_strdup(s->id),
 		.command = mem_strdup(s->command),
 		.message = mem_strdup(""),
-		.root_path = mem_strdup(home ? s->home : s->roots[root].path),
+		.root_path = mem_strdup(s->roots[root].path),
 	};
 
 	entry_copy(&made.root, tree);
@@ -173,7 +167,7 @@ int applied_base_move_left(struct store *store, const struct session *s,
 			   const struct plan *plan, const struct entry *wanted,
 			   struct action *a, struct err *err)
 {
-	struct action_base moved = {true, root, left_seq(s, root), 0};
+	struct action_base moved = {true, root, s->roots[root].left, 0};
 	AUTO(snapshot) struct snapshot left = {0};
 	AUTO(entry) struct entry tree = {0};
 
@@ -266,9 +260,9 @@ int applied_base_move_back(struct store *store, const struct session *s,
 		const struct action_base *b = &undone->bases.items[i];
 		struct action_base moved = {b->left, b->root, 0, 0};
 
-		if (b->root >= s->root_count + b->left)
+		if (b->root > s->root_count)
 			continue;
-		moved.from = b->left ? left_seq(s, b->root)
+		moved.from = b->left ? s->roots[b->root].left
 				     : applied_base_seq(s, b->root);
 		if (move_root_back(store, s, b, moved.from, &moved.to, err) < 0)
 			return err_context(err, "what run %s has applied",
@@ -295,16 +289,15 @@ int applied_base_put(const struct state *state, const struct action *a,
 	(void)session_base(run, false, &ignored);
 	for (i = 0; i < a->bases.count; i++) {
 		const struct action_base *b = &a->bases.items[i];
+		struct session_root *root;
 
-		if (b->left && b->root == run->root_count)
-			run->home_left = b->to;
-		else if (b->root >= run->root_count)
+		if (b->root > run->root_count)
 			continue;
-		else if (b->left)
-			run->roots[b->root].left = b->to;
+		root = &run->roots[b->root];
+		if (b->left)
+			root->left = b->to;
 		else
-			run->roots[b->root].applied =
-				b->to == run->roots[b->root].base ? 0 : b->to;
+			root->applied = b->to == root->base ? 0 : b->to;
 	}
 	return session_put_applied(run, to, err);
 }
@@ -327,7 +320,7 @@ int applied_base_filter_notes(struct store *store, const struct session *s,
 			      size_t root, struct snapshot *now,
 			      struct err *err)
 {
-	uint64_t seq = left_seq(s, root);
+	uint64_t seq = s->roots[root].left;
 	AUTO(snapshot) struct snapshot left = {0};
 	size_t kept = 0, i;
 

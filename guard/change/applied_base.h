@@ -12,9 +12,9 @@
  * An undo moves the base back, and a redo forth, for the paths that the action
  * moved. The record of the action names the snapshots (action.bases).
  *
- * The home directory has no base: there, snapshots of the applied paths alone
- * tell guard's own changes from those of the user. A directory with a late base
- * has both.
+ * Where a late base is taken after an apply (the home directory, a directory
+ * that was not stored), snapshots of the applied paths alone tell guard's own
+ * changes from those of the user.
  */
 #ifndef GUARD_CHANGE_APPLIED_BASE_H
 #define GUARD_CHANGE_APPLIED_BASE_H
@@ -26,8 +26,7 @@
 #include "restore/plan/plan.h"
 #include "snapshot/tree/catalog.h"
 
-/* The number of the base that a root's result is compared with; root: as in
- * struct action_base. */
+/* The number of the base that a root's result is compared with. */
 uint64_t applied_base_seq(const struct session *s, size_t root);
 
 /* Stores the base as it is after the plan, and adds it to a->bases. base: the

@@ -198,14 +198,13 @@ static int convert_root(struct context *c, struct session *s, size_t root,
 			struct err *err)
 {
 	bool home = root == s->root_count;
-	uint64_t *to = home ? &s->home_left : &s->roots[root].applied;
+	uint64_t *to = home ? &s->roots[root].left : &s->roots[root].applied;
 	auto_free char *applied = root_key(s, "applied", root);
 	auto_free char *merged = root_key(s, "merged", root);
 	auto_free char *version = root_key(s, "merged-version", root);
 	AUTO(snapshot) struct snapshot base = {0};
 	AUTO(entry) struct entry made = {0};
-	auto_close int root_fd =
-		fd_open_dir(AT_FDCWD, home ? s->home : s->roots[root].path);
+	auto_close int root_fd = fd_open_dir(AT_FDCWD, s->roots[root].path);
 	struct logged_apply l = {
 		.store = c->store,
 		.record = r,

@@ -49,9 +49,7 @@ static bool is_home(const struct apply_plan *a, size_t index)
 
 const char *apply_plan_root_path(const struct apply_plan *a, size_t index)
 {
-	const struct session *s = &a->p->session;
-
-	return is_home(a, index) ? s->home : s->roots[index].path;
+	return a->p->session.roots[index].path;
 }
 
 /* The errors of other roots than the project name them. */
@@ -63,11 +61,29 @@ static int name_failed_root(const struct apply_plan *a, size_t index,
 		     : -err->num;
 }
 
+/* Nothing of the home directory was stored when the run began, and after its
+ * end nothing was if an earlier guard ran it, or the disk was full. */
+static int ensure_home(struct apply_plan *a, struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	AUTO(change_list) struct change_list caches = {0};
+	struct session *s = &a->p->session;
+	struct changes_root *home;
+
+	if (!resolve_run_home_paths(a->p) || s->roots[s->root_count].base)
+		return 0;
+	if (changes_load(s, &a->c->state, &changes, err) < 0)
+		return -err->num;
+	home = changes_home(&changes);
+	changes_take_caches(&home->list, &caches);
+	return late_base_take_home(a->c->store, &a->c->state, s, home, err);
+}
+
 static int ensure_base(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
 
-	if (late_base_ensure(a->c, s, err) < 0)
+	if (late_base_ensure(a->c, s, err) < 0 || ensure_home(a, err) < 0)
 		return err_context(
 			err,
 			"the files from before run %s could not be stored, so "
@@ -152,12 +168,7 @@ static int load_root_want(struct apply_plan *a, size_t index, struct err *err)
 
 /* --- the home directory --- */
 
-/*
- * Only the named paths are applied. Nothing of the home directory was stored
- * when the run began, because it is too large: the present state is both base
- * and present tree. Paths with a ctime after the begin of the run were changed
- * by the user; they are noted as moved, so that the plan finds a conflict.
- */
+/* Only the named paths are applied. */
 
 /* A cache is taken only by a path in it. */
 static bool is_named_in_home(const char *path, char *const *paths)
@@ -169,41 +180,114 @@ static bool is_named_in_home(const char *path, char *const *paths)
 	return false;
 }
 
+/* The changes of the named paths, borrowed; *caches: those that are not in the
+ * stored trees. */
+static void choose_home_changes(const struct apply_plan *a,
+				struct change_list *ret,
+				struct change_list *caches)
+{
+	const struct change_list *list = &changes_home(&a->changes)->list;
+	char *const *paths = resolve_run_home_paths(a->p);
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (is_named_in_home(list->items[i].path, paths)) {
+			GROW(ret->items, ret->count, ret->capacity);
+			ret->items[ret->count++] = list->items[i];
+		}
+	changes_take_caches(ret, caches);
+}
+
+/* take_options.only of the changes. For a directory whose permissions alone
+ * change, only the directory itself is read, without its entries. */
+static char **list_home_paths(const struct change_list *list)
+{
+	char **only = mem_zalloc(sizeof(*only));
+	const char *last = NULL;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+		bool alone = c->kind == CHANGE_META && S_ISDIR(c->now.mode);
+		auto_free char *path =
+			mem_printf("%s%s", c->path, alone ? "/" : "");
+
+		if (last && path_below(c->path, last))
+			continue;
+		mem_list_add(&only, path);
+		last = alone ? NULL : c->path;
+	}
+	return only;
+}
+
+/* Sets the paths in *tree to the entries of another tree. */
+static int copy_paths(struct store *store, const struct change_list *list,
+		      const struct entry *from, struct entry *tree,
+		      struct err *err)
+{
+	AUTO(lookup) struct lookup lookup = {.store = store, .root = from};
+	struct tree_editor *editor = tree_editor_new(store, tree);
+	struct entry made = {0};
+	size_t i;
+	int got = 0;
+
+	for (i = 0; i < list->count && got == 0; i++)
+		got = applied_base_copy(editor, &lookup, list->items[i].path,
+					err);
+	if (got == 0)
+		got = tree_editor_save(editor, &made, err);
+	tree_editor_free(&editor);
+	if (got < 0)
+		return got;
+	entry_free(tree);
+	*tree = made;
+	return 0;
+}
+
+/* The present ones: they are in no stored tree. What changed in them since the
+ * run began is an edit of the user. */
+static int add_caches_to_base(struct apply_plan *a, struct changeset_root *root,
+			      const struct change_list *caches, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < root->now.note_count; i++)
+		if (root->now.notes[i].kind == NOTE_MOVED &&
+		    changes_is_cache(root->now.notes[i].path))
+			snapshot_add_note(&root->base, NOTE_MOVED,
+					  root->now.notes[i].path, "");
+	return copy_paths(a->c->store, caches, &root->now.root,
+			  &root->base.root, err);
+}
+
 static int load_home_want(struct apply_plan *a, struct err *err)
 {
-	size_t index = a->p->session.root_count, count = 0, i;
+	size_t index = a->p->session.root_count;
 	struct changeset_root *root = &a->change.roots[index];
 	const struct changes_root *home = changes_home(&a->changes);
-	char *const *paths = resolve_run_home_paths(a->p);
-	struct change_list named = {0};
-	char **only;
+	struct change_list named = {0}, caches = {0};
+	AUTO(entry) struct entry want = {0};
 	int got;
 
-	if (!paths)
+	if (!resolve_run_home_paths(a->p))
 		return 0;
-	named.items = mem_alloc((home->list.count + 1) * sizeof(*named.items));
-	only = mem_zalloc((home->list.count + 1) * sizeof(*only));
-	for (i = 0; i < home->list.count; i++) {
-		const struct change *c = &home->list.items[i];
-
-		if (!is_named_in_home(c->path, paths))
-			continue;
-		named.items[named.count++] = *c;
-		if (count && path_below(c->path, only[count - 1]))
-			continue;
-		/* For a directory whose permissions alone change, only the
-		 * directory itself is read, without its entries. */
-		only[count++] = c->kind == CHANGE_META && S_ISDIR(c->now.mode)
-					? mem_printf("%s/", c->path)
-					: mem_strdup(c->path);
-	}
-	vec_sort(only, count, sizeof(*only), sorted_compare_paths);
-	root->only = only;
+	choose_home_changes(a, &named, &caches);
+	root->only = list_home_paths(&named);
 	got = refresh_root(a, index, err);
 	if (got == 0)
-		got = result_make(a->c->store, &root->now.root, home->upper_fd,
-				  &named, NULL, &root->want.root, err);
+		got = take_root_base(a, index, err);
+	if (got == 0)
+		got = add_caches_to_base(a, root, &caches, err);
+	entry_copy(&want, &root->base.root);
+	if (got == 0 && home->delta)
+		got = copy_paths(a->c->store, &named, &home->delta->now, &want,
+				 err);
+	if (got == 0)
+		got = result_make(a->c->store, &want, home->upper_fd,
+				  home->delta ? &caches : &named, NULL,
+				  &root->want.root, err);
 	free(named.items);
+	free(caches.items);
 	return got;
 }
 
@@ -454,7 +538,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 		home ? NULL : consent_hooks_dir(a->c->store, &root->now.root);
 	AUTO(risk_links) struct risk_links links = {0};
 	AUTO(snapshot) struct snapshot begun = {0};
-	bool late = !home && a->p->session.roots[index].late;
+	bool late = a->p->session.roots[index].late;
 	struct consent_root consent = {
 		.consent = &a->consent,
 		.store = a->c->store,
@@ -474,16 +558,16 @@ static int plan_root(struct apply_plan *a, size_t index,
 		.paths = (const char *const *)paths,
 		.choices = root->choices,
 		.choice_count = root->choice_count,
-		.partial = home || late,
+		.partial = late,
 		.git_apart = !root->git_picked,
-		.partial_now = !home && !late && root->only,
+		.partial_now = !late && root->only,
 		.refuse_special = true,
 		.refuse_unreadable = geteuid() != 0,
 		.agreed = (const char *const *)agreed,
 		.consent = consent_decide,
 		.consent_arg = &consent,
-		.base_notes = home ? &root->now : &root->base,
-		.now_notes = home ? NULL : &root->now,
+		.base_notes = &root->base,
+		.now_notes = &root->now,
 		.resolve = resolve ? resolve : RESOLVE_MERGE,
 		.our_label = home    ? "home"
 			     : index ? "yours"
@@ -701,12 +785,10 @@ static int move_base(const struct apply_plan *a, size_t index,
 
 	if (root->excluded || !plan_has_effect(&root->plan))
 		return 0;
-	if ((is_home(a, index) || s->roots[index].late) &&
+	if (s->roots[index].late &&
 	    applied_base_move_left(store, s, index, &root->now, &root->plan,
 				   wanted, action, err) < 0)
 		return -err->num;
-	if (is_home(a, index))
-		return 0;
 	/* apply_commits_make() has set another .git in the base. */
 	return (a->commits && !index &&
 		catalog_load(store, root->base.seq, &own, err) < 0) ||

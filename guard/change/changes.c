@@ -26,6 +26,7 @@
 #include "snapshot/store/content.h"
 
 #define TARGET_MAX 4096
+#define HOME_LAYER "home-upper"
 
 static int open_layer_dir(int dirfd, const char *path, struct err *err)
 {
@@ -44,8 +45,10 @@ char *changes_prefix(const char *path, const char *home)
 	return mem_printf("~/%s%s", rest, *rest ? "/" : "");
 }
 
-/* Directories below the root that have another layer, or none; borrowed. */
+/* Directories below the root that have another layer, or none, and the state;
+ * borrowed. */
 static const char **list_uncovered_paths(const struct session *s,
+					 const struct state *state,
 					 const char *dir)
 {
 	size_t uncovered = 0, n = 0, i;
@@ -65,6 +68,8 @@ static const char **list_uncovered_paths(const struct session *s,
 		if (path_below(path, dir) && strcmp(path, dir) != 0)
 			skip[n++] = path_rest(path, dir);
 	}
+	if (state && path_below(state->path, dir))
+		skip[n++] = path_rest(state->path, dir);
 	return skip;
 }
 
@@ -116,28 +121,44 @@ struct changes changes_of_project(void)
 	return c;
 }
 
-static int open_root(const struct session *s, size_t index,
-		     struct changes_root *root, struct err *err)
+/* Whether the home directory has a layer of its own, not that of a project
+ * that includes it (--home). */
+static bool has_home_layer(const struct session *s)
 {
-	auto_free char *upper = session_root_dir(index, "upper");
+	return s->home && *s->home && !path_below(s->home, s->project) &&
+	       faccessat(s->fd, HOME_LAYER, F_OK, 0) == 0;
+}
+
+char *changes_layer_name(const struct changes *c, size_t index)
+{
+	return c->roots[index].home ? mem_strdup(HOME_LAYER)
+				    : session_root_dir(index, "upper");
+}
+
+static int open_root(const struct session *s, struct changes *c, size_t index,
+		     struct err *err)
+{
+	struct changes_root *root = &c->roots[index];
 	const char *path = s->roots[index].path;
+	auto_free char *upper = changes_layer_name(c, index);
 
 	root->upper_fd = open_layer_dir(s->fd, upper, err);
 	if (root->upper_fd < 0)
 		return root->upper_fd;
-	root->lower_fd = index ? project_open_dir(path, false, err)
-			       : lower_copy_open(s, err);
+	root->lower_fd = root->home ? open_layer_dir(AT_FDCWD, path, err)
+			 : index    ? project_open_dir(path, false, err)
+				    : lower_copy_open(s, err);
 	return root->lower_fd < 0 ? changes_explain(root->lower_fd, path, err)
 				  : 0;
 }
 
-int changes_scan(const struct session *s, size_t index,
-		 struct changes_root *root, struct err *err)
+int changes_scan(const struct session *s, const struct state *state,
+		 size_t index, struct changes_root *root, struct err *err)
 {
 	auto_free const char **skip =
-		list_uncovered_paths(s, s->roots[index].path);
+		list_uncovered_paths(s, state, s->roots[index].path);
 
-	return moved_dirs_check(s, err) < 0
+	return !index && moved_dirs_check(s, err) < 0
 		       ? -err->num
 		       : scan_layer(root->upper_fd, root->lower_fd, skip,
 				    &root->list, err);
@@ -155,7 +176,7 @@ bool changes_are_stored(const struct session *s)
 	     s->state != RUN_APPLIED) ||
 	    s->live || !stored || strcmp(stored, "1") != 0)
 		return false;
-	for (i = 0; i < s->root_count; i++) {
+	for (i = 0; i <= s->root_count; i++) {
 		if (s->roots[i].result && !s->roots[i].base)
 			return false;
 		any |= s->roots[i].result != 0;
@@ -181,36 +202,6 @@ int changes_edit_layer(struct session *s, struct err *err)
 		return 0;
 	record_set(&s->more, CHANGES_STORED, NULL);
 	return session_save(s, err);
-}
-
-/* Loads the changes of the covered home directory, without the project, which
- * has its own layer, and without guard's state, which no run sees. */
-static int load_home(const struct session *s, const struct state *state,
-		     struct changes_root *root, struct err *err)
-{
-	auto_free const char **skip = NULL;
-	size_t n = 0;
-
-	/* The project's layer includes the home directory (--home). */
-	if (path_below(s->home, s->project))
-		return 0;
-	skip = list_uncovered_paths(s, s->home);
-	root->upper_fd = fd_open_dir_path(s->fd, "home-upper");
-	if (root->upper_fd < 0)
-		return errno == ENOENT ? 0
-				       : fail_errno(err, "open the directory");
-	root->lower_fd = open_layer_dir(AT_FDCWD, s->home, err);
-	if (root->lower_fd < 0)
-		return -err->num;
-	if (changes_are_stored(s) &&
-	    record_get(&s->more, CHANGES_HOME_UNCHANGED))
-		return 0;
-	while (skip[n])
-		n++;
-	if (path_below(state->path, s->home))
-		skip[n++] = path_rest(state->path, s->home);
-	return scan_layer(root->upper_fd, root->lower_fd, skip, &root->list,
-			  err);
 }
 
 /* ---- noise ---- */
@@ -340,18 +331,25 @@ int changes_load_by(const struct session *s, const struct state *state,
 	home->prefix = mem_strdup("~/");
 	home->where = mem_strdup(" in your home directory");
 	home->home = true;
-	for (i = 0; i < s->root_count; i++) {
+	for (i = 0; i <= s->root_count; i++) {
 		struct changes_root *root = &c.roots[i];
 		const char *path = s->roots[i].path;
 
-		root->prefix =
-			i ? changes_prefix(path, s->home) : mem_strdup("");
-		root->above = risk_above(path);
-		root->where =
-			i ? mem_printf(" in %s", root->prefix) : mem_strdup("");
-		if (open_root(s, i, root, err) == 0 &&
-		    list(arg, s, i, root, err) == 0)
+		if (root->home && !(state && has_home_layer(s)))
 			continue;
+		if (!root->home) {
+			root->prefix = i ? changes_prefix(path, s->home)
+					 : mem_strdup("");
+			root->above = risk_above(path);
+			root->where = i ? mem_printf(" in %s", root->prefix)
+					: mem_strdup("");
+		}
+		if (open_root(s, &c, i, err) == 0 &&
+		    list(arg, s, state, i, root, err) == 0)
+			continue;
+		if (root->home)
+			return err_context(err, "the home layer of run %s",
+					   session_label(s));
 		if (i)
 			return err_context(err, "the layer of run %s over %s",
 					   session_label(s), text_quote(path));
@@ -361,21 +359,18 @@ int changes_load_by(const struct session *s, const struct state *state,
 					   : "open the layer of run %s",
 				   session_label(s));
 	}
-	if (state && s->home && s->home[0] &&
-	    load_home(s, state, home, err) < 0)
-		return err_context(err, "the home layer of run %s",
-				   session_label(s));
 	fold_changes(s, &c);
 	*ret = c;
 	c = (struct changes)CHANGES_NONE;
 	return 0;
 }
 
-static int list_layer(void *arg, const struct session *s, size_t index,
+static int list_layer(void *arg, const struct session *s,
+		      const struct state *state, size_t index,
 		      struct changes_root *root, struct err *err)
 {
 	(void)arg;
-	return changes_scan(s, index, root, err);
+	return changes_scan(s, state, index, root, err);
 }
 
 int changes_load(const struct session *s, const struct state *state,
@@ -735,6 +730,34 @@ bool changes_is_cache(const char *home_path)
 		if (path_below(home_path, caches[i]))
 			return true;
 	return false;
+}
+
+static void move_change(struct change_list *to, struct change *c)
+{
+	GROW(to->items, to->count, to->capacity);
+	to->items[to->count++] = *c;
+}
+
+void changes_take_caches(struct change_list *home, struct change_list *to)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < home->count; i++)
+		if (changes_is_cache(home->items[i].path))
+			move_change(to, &home->items[i]);
+		else
+			home->items[kept++] = home->items[i];
+	home->count = kept;
+}
+
+void changes_add_caches(struct change_list *home, struct change_list *from)
+{
+	size_t i;
+
+	for (i = 0; i < from->count; i++)
+		move_change(home, &from->items[i]);
+	from->count = 0;
+	SORT_BY_PATH(home->items, home->count, path);
 }
 
 size_t changes_count_home(const struct changes *c)

@@ -85,6 +85,10 @@ struct changes_root *changes_home(const struct changes *c);
 /* Changes that consist of one root, the project's, without a layer. */
 struct changes changes_of_project(void);
 
+/* The directory of a root's layer in that of the run, to free: "upper",
+ * "upper-2", "home-upper". */
+char *changes_layer_name(const struct changes *c, size_t index);
+
 /* Opens a file of the layer (now), or the real file. */
 int changes_open(const struct changes_root *root, const char *path, bool now,
 		 struct err *err);
@@ -102,21 +106,21 @@ int changes_read(const struct changes_root *root, const char *path,
  * is gone or replaced, the text says so. Returns a negative errno. */
 int changes_explain(int got, const char *path, struct err *err);
 
-/* Scans the layers. state: guard's own, which is left out of the home
- * directory; NULL: the home directory is not scanned. -ENOENT: a root is gone.
- */
+/* Scans the layers. state: guard's own, which is left out; NULL: the home
+ * directory is not scanned. -ENOENT: a root is gone. */
 int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err);
 /* The same with another source of the lists. list(): fills the list of a root
  * whose directories are open; an error ends the load. */
-typedef int changes_list(void *arg, const struct session *s, size_t index,
+typedef int changes_list(void *arg, const struct session *s,
+			 const struct state *state, size_t index,
 			 struct changes_root *root, struct err *err);
 int changes_load_by(const struct session *s, const struct state *state,
 		    changes_list *list, void *arg, struct changes *ret,
 		    struct err *err);
 /* Scans the layer of one root, whose directories are open, into its list. */
-int changes_scan(const struct session *s, size_t index,
-		 struct changes_root *root, struct err *err);
+int changes_scan(const struct session *s, const struct state *state,
+		 size_t index, struct changes_root *root, struct err *err);
 /*
  * The changes of a run as the delta of its base and its result. The result of
  * an ended run comes from the store: its layers are not read, and later writes
@@ -138,8 +142,11 @@ bool changes_are_stored(const struct session *s);
 /* The key in a run's record that tells that the stored results have all changes
  * of its roots. */
 #define CHANGES_STORED "stored"
-/* Beside it: the home directory's layer has no changes, and is not read. */
-#define CHANGES_HOME_UNCHANGED "home-unchanged"
+/* Beside it: the same for the home directory. Changes of caches are never
+ * stored; without any its layer is not read. */
+#define CHANGES_HOME "home-stored"
+#define CHANGES_HOME_ALL "all"
+#define CHANGES_HOME_BUT_CACHES "but-caches"
 /* Whether all changes could be read: only then the results have all of them. */
 bool changes_complete(const struct changes *c);
 /* Removes the key durably: the caller is about to edit the layer of an ended
@@ -240,6 +247,10 @@ char changes_letter(enum change_kind kind);
 /* A cache, a history or the like in a home directory: lists show only the
  * number. */
 bool changes_is_cache(const char *home_path);
+/* Moves the changes of caches to the end of another list, and back to their
+ * places. */
+void changes_take_caches(struct change_list *home, struct change_list *to);
+void changes_add_caches(struct change_list *home, struct change_list *from);
 
 /* A stored entry as one side of a change. */
 struct change_side changes_side(const struct entry *e);

@@ -218,7 +218,7 @@ int changes_edited_mark(struct context *c, struct session *s,
 		return got;
 	if (context_store(c, STORE_READ, err) < 0)
 		return -err->num;
-	for (i = 0; i < s->root_count; i++) {
+	for (i = 0; i < changes->root_count; i++) {
 		struct changes_root *root = &changes->roots[i];
 
 		got = 0;

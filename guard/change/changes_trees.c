@@ -103,16 +103,13 @@ static bool lacks_space(const struct context *c, const struct changes_root *r)
 	       bytes > (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
-/* Stores the layer's files, as the run's end does. */
-static int import_layer(struct context *c, const struct session *s,
-			size_t index, struct changes_root *root,
-			struct err *err)
+/* Makes the result of the changes that the layer has. */
+static int import_list(struct context *c, const struct session *s, size_t index,
+		       struct changes_root *root, struct err *err)
 {
 	uint64_t seq = applied_base_seq(s, index);
 	AUTO(entry) struct entry result = {0};
 
-	if (changes_scan(s, index, root, err) < 0)
-		return -err->num;
 	if (!root->list.count || !seq)
 		return 0;
 	if (lacks_space(c, root))
@@ -124,25 +121,70 @@ static int import_layer(struct context *c, const struct session *s,
 	return compare_trees(c, root, &result, err);
 }
 
-static int list_trees(void *arg, const struct session *s, size_t index,
+/* Stores the layer's files, as the run's end does. */
+static int import_layer(struct context *c, const struct session *s,
+			size_t index, struct changes_root *root,
+			struct err *err)
+{
+	AUTO(change_list) struct change_list caches = {0};
+	int got = changes_scan(s, &c->state, index, root, err);
+
+	if (root->home)
+		changes_take_caches(&root->list, &caches);
+	if (got == 0)
+		got = import_list(c, s, index, root, err);
+	changes_add_caches(&root->list, &caches);
+	return got;
+}
+
+/* Adds the changes that are not stored. */
+static int add_caches(const struct session *s, const struct state *state,
+		      size_t index, struct changes_root *root, struct err *err)
+{
+	AUTO(change_list) struct change_list caches = {0};
+	struct changes_root layer = *root; /* borrowed, except for the list */
+	int got;
+
+	layer.list = (struct change_list){0};
+	got = changes_scan(s, state, index, &layer, err);
+	changes_take_caches(&layer.list, &caches);
+	changes_add_caches(&root->list, &caches);
+	change_list_free(&layer.list);
+	return got;
+}
+
+static int list_trees(void *arg, const struct session *s,
+		      const struct state *state, size_t index,
 		      struct changes_root *root, struct err *err)
 {
 	const struct tree_loader *l = arg;
+	const char *home = record_get(&s->more, CHANGES_HOME);
 
-	return l->stored ? list_stored(l->c, s, index, root, err)
-			 : import_layer(l->c, s, index, root, err);
+	if (!l->stored)
+		return import_layer(l->c, s, index, root, err);
+	/* An earlier guard has stored no home directory. */
+	if (root->home && !home)
+		return changes_scan(s, state, index, root, err);
+	if (list_stored(l->c, s, index, root, err) < 0)
+		return -err->num;
+	return root->home && strcmp(home, CHANGES_HOME_ALL) != 0
+		       ? add_caches(s, state, index, root, err)
+		       : 0;
 }
 
 static int load_trees(struct context *c, struct session *s, bool scan_live,
 		      struct changes *ret, struct err *err)
 {
-	struct tree_loader l = {c, changes_are_stored(s)};
+	const struct session_root *home = &s->roots[s->root_count];
+	struct tree_loader l = {.c = c};
 	int got = 1;
 
 	/* A live run's late base is in no record. */
-	if (!s->roots[0].base)
+	if (!s->roots[0].base || (home->result && !home->base))
 		got = session_base(s, false, err);
-	if (got <= 0)
+	l.stored = changes_are_stored(s);
+	/* Where the run has changed nothing, no base is needed. */
+	if (got <= 0 && !(l.stored && !s->roots[0].result))
 		return got < 0 ? got : -ENODATA;
 	if (apply_log_convert(c, s, err) < 0)
 		return -err->num;
@@ -160,7 +202,7 @@ static int load(struct context *c, const struct session *s, bool scan_live,
 {
 	struct session own = *s; /* borrowed, except for the roots */
 	auto_free struct session_root *roots =
-		mem_dup(s->roots, s->root_count * sizeof(*roots));
+		mem_dup(s->roots, (s->root_count + 1) * sizeof(*roots));
 	struct err ignored;
 
 	own.roots = roots;

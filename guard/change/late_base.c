@@ -175,7 +175,7 @@ static int forget_applied(void *arg, struct store *store, struct snapshot *base,
 }
 
 static int take_root(struct store *store, const struct state *state,
-		     struct session *s, const struct changes *changes,
+		     struct session *s, const struct changes_root *changes,
 		     size_t index, bool early, struct err *err)
 {
 	struct session_root *root = &s->roots[index];
@@ -185,7 +185,7 @@ static int take_root(struct store *store, const struct state *state,
 	AUTO(snapshot) struct snapshot base = {0};
 	struct take_options options = {
 		.root_path = root->path,
-		.root_fd = changes->roots[index].lower_fd,
+		.root_fd = changes->lower_fd,
 		.reason = "pre-run",
 		.run_id = s->id,
 		.command = s->command,
@@ -195,8 +195,7 @@ static int take_root(struct store *store, const struct state *state,
 		.amend = forget_applied,
 		.amend_arg = &late,
 	};
-	int got = list_paths(store, &changes->roots[index], root->left, &only,
-			     err);
+	int got = list_paths(store, changes, root->left, &only, err);
 
 	options.only = (const char *const *)only;
 	if (got == 0)
@@ -226,7 +225,8 @@ int late_base_take(struct store *store, const struct state *state,
 	for (i = 0; i < s->root_count; i++) {
 		if (s->roots[i].base)
 			continue;
-		if (take_root(store, state, s, changes, i, early, err) < 0)
+		if (take_root(store, state, s, &changes->roots[i], i, early,
+			      err) < 0)
 			return -err->num;
 		any = true;
 	}
@@ -237,6 +237,17 @@ int late_base_take(struct store *store, const struct state *state,
 				session_put_applied(s, NULL, err) < 0)
 		       ? -err->num
 		       : 0;
+}
+
+int late_base_take_home(struct store *store, const struct state *state,
+			struct session *s, const struct changes_root *home,
+			struct err *err)
+{
+	if (s->roots[s->root_count].base)
+		return 0;
+	if (take_root(store, state, s, home, s->root_count, false, err) < 0)
+		return -err->num;
+	return s->live ? 0 : session_put_applied(s, NULL, err);
 }
 
 struct widening {
@@ -336,7 +347,7 @@ int late_base_widen(struct context *c, struct session *s, struct err *err)
 {
 	struct session whole = *s; /* borrowed, except for the roots */
 	auto_free struct session_root *roots =
-		mem_dup(s->roots, s->root_count * sizeof(*roots));
+		mem_dup(s->roots, (s->root_count + 1) * sizeof(*roots));
 	struct err ignored;
 	bool any = false;
 	size_t i;

@@ -26,6 +26,12 @@ int late_base_take(struct store *store, const struct state *state,
 		   struct session *s, const struct changes *changes, bool early,
 		   struct err *err);
 
+/* The same for the home directory, which has no other base; home: the changes
+ * that are stored of it. */
+int late_base_take_home(struct store *store, const struct state *state,
+			struct session *s, const struct changes_root *home,
+			struct err *err);
+
 /*
  * Before an ended run is started again: where the snapshot beside it became
  * complete after the late base was taken, that snapshot with the paths of the

@@ -170,27 +170,20 @@ int partial_discard_finalize(struct context *c, int workspace_fd,
 
 /* --- the discard --- */
 
-/* "upper", "upper-2", "home-upper": the directory of a group's layer. To free.
- */
-static char *group_layer_name(const struct changes_root *groups, size_t index)
-{
-	return groups[index].home ? mem_strdup("home-upper")
-				  : session_root_dir(index, "upper");
-}
-
-static int revert_parts(struct context *c, const struct changes_root *groups,
+static int revert_parts(struct context *c, const struct changes *changes,
 			const struct action *a, struct err *err)
 {
+	const struct changes_root *groups = changes->roots;
 	size_t group = 0, i;
 
 	for (i = 0; i < a->parts.count; i++) {
 		const struct action_part *part = &a->parts.items[i];
-		auto_free char *layer = group_layer_name(groups, group);
+		auto_free char *layer = changes_layer_name(changes, group);
 
 		/* The parts are in the order of the groups. */
 		while (strcmp(layer, part->layer) != 0) {
 			free(layer);
-			layer = group_layer_name(groups, ++group);
+			layer = changes_layer_name(changes, ++group);
 		}
 		if (upper_discard(groups[group].upper_fd,
 				  groups[group].lower_fd, part->path,
@@ -203,7 +196,7 @@ static int revert_parts(struct context *c, const struct changes_root *groups,
 
 /* All paths or none: after an error the discarded ones are restored. */
 static int execute_discard(struct context *c, struct session *s,
-			   const struct changes_root *groups,
+			   const struct changes *changes,
 			   const struct action *a, struct err *err)
 {
 	auto_close int fd =
@@ -213,7 +206,7 @@ static int execute_discard(struct context *c, struct session *s,
 
 	if (fd < 0 || lock < 0 || action_save_next(fd, a, NULL, err) < 0)
 		return -err->num;
-	if (revert_parts(c, groups, a, err) == 0 &&
+	if (revert_parts(c, changes, a, err) == 0 &&
 	    sync_layers(&c->state, err) == 0 &&
 	    action_push_parts(fd, a, err) == 0) {
 		action_drop_next(fd);
@@ -238,7 +231,7 @@ int partial_discard(struct context *c, struct resolved_run *p,
 	size_t i, k;
 
 	for (i = 0; i < changes->root_count; i++) {
-		auto_free char *layer = group_layer_name(changes->roots, i);
+		auto_free char *layer = changes_layer_name(changes, i);
 		/* A path inside another one is discarded with it. */
 		char **named = resolve_run_paths(p, i);
 		AUTO(pathset)
@@ -254,7 +247,7 @@ int partial_discard(struct context *c, struct resolved_run *p,
 	if ((moved_dirs_any(s) && (context_store(c, STORE_WRITE, err) < 0 ||
 				   moved_dirs_restore(s, c->store, err) < 0)) ||
 	    result_edit_begin(s, err) < 0 ||
-	    execute_discard(c, s, changes->roots, &a, err) < 0)
+	    execute_discard(c, s, changes, &a, err) < 0)
 		return -err->num;
 	if (result_edit_end(c, s, &a, &late) < 0)
 		report_warning("%s", late.text);

@@ -97,19 +97,21 @@ int result_edit_end(struct context *c, struct session *s,
 		    const struct action *a, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
+	AUTO(change_list) struct change_list caches = {0};
 	const char *state = record_get(&s->more, CHANGES_STORED);
 	size_t i, k;
 
 	if (!state || strcmp(state, OLDER) != 0)
 		return 0;
-	if (changes_load(s, NULL, &changes, err) < 0 ||
+	if (changes_load(s, &c->state, &changes, err) < 0 ||
 	    context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
 	/* The list of the layer stays the list of the run. */
 	if (!changes_complete(&changes))
 		return 0;
-	for (i = 0; i < s->root_count; i++) {
-		auto_free char *layer = session_root_dir(i, "upper");
+	changes_take_caches(&changes_home(&changes)->list, &caches);
+	for (i = 0; i <= s->root_count; i++) {
+		auto_free char *layer = changes_layer_name(&changes, i);
 		auto_free const char **paths =
 			mem_zalloc((a->parts.count + 1) * sizeof(*paths));
 		size_t count = 0;

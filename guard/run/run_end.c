@@ -24,6 +24,7 @@
 #include "guard/change/changes.h"
 #include "guard/change/late_base.h"
 #include "guard/change/recover.h"
+#include "guard/change/results.h"
 #include "guard/state/report.h"
 #include "guard/state/reserve.h"
 #include "guard/state/storing.h"
@@ -31,8 +32,6 @@
 #include "guard/run/run.h"
 #include "overlay/layers.h"
 #include "overlay/session.h"
-#include "overlay/whiteout.h"
-#include "restore/result.h"
 #include "restore/workspace.h"
 #include "snapshot/tree/changed_paths.h"
 #include "snapshot/walk/take.h"
@@ -45,133 +44,6 @@ static int open_dir_at(int dirfd, const char *name, struct err *err)
 	int fd = fd_open_dir(dirfd, name);
 
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
-}
-
-/* The numbers that people see in `guard log`, from the base's. */
-static void count_result(struct snapshot *s, const struct snapshot *base,
-			 const struct change_list *changes)
-{
-	size_t i;
-
-	s->files = base->files;
-	s->dirs = base->dirs;
-	s->bytes = base->bytes;
-	for (i = 0; i < changes->count; i++) {
-		const struct change *c = &changes->items[i];
-
-		s->dirs += S_ISDIR(c->now.mode) && !S_ISDIR(c->old.mode);
-		s->dirs -= S_ISDIR(c->old.mode) && !S_ISDIR(c->now.mode);
-		s->files += c->now.mode && !S_ISDIR(c->now.mode);
-		s->files -= c->old.mode && !S_ISDIR(c->old.mode);
-		s->bytes += S_ISREG(c->now.mode) ? c->now.size : 0;
-		s->bytes -= S_ISREG(c->old.mode) ? c->old.size : 0;
-	}
-}
-
-struct kept_changes {
-	const struct changes_root *changes;
-	struct change_list again;
-};
-
-/* Whether the directory has the path, and no whiteout there. */
-static bool has_entry(int dir_fd, const char *path)
-{
-	struct err ignored;
-	auto_close int fd = beneath_open(dir_fd, path, O_PATH, 0, &ignored);
-	struct meta m;
-
-	return fd >= 0 && meta_get(fd, "", &m) == 0 && !whiteout_is(&m);
-}
-
-static int note_kept_change(void *arg, const char *path,
-			    const struct entry *base, const struct entry *was,
-			    struct err *err)
-{
-	struct kept_changes *k = arg;
-	const struct change_list *list = &k->changes->list;
-	struct meta m = {.mode = (was ? was : base)->mode};
-	bool in_layer = has_entry(k->changes->upper_fd, path);
-
-	(void)err;
-	if (!*path || FIND_BY_PATH(path, list->items, list->count, path))
-		return 0;
-	if (was ? in_layer && !entry_same_state(was, base)
-		: !in_layer && !has_entry(k->changes->lower_fd, path))
-		change_list_add(&k->again, path,
-				was ? CHANGE_MODIFIED : CHANGE_DELETED, 0,
-				was ? NULL : &m, was ? &m : NULL);
-	return 0;
-}
-
-/* A change that the run had before it went on is one still, if the layer has
- * it, although the real file is the same at the moment. *result: the new one.
- */
-static int keep_changes(struct store *store, const struct changes_root *changes,
-			const struct entry *base, const struct entry *before,
-			struct entry *result, bool *kept, struct err *err)
-{
-	struct kept_changes k = {.changes = changes};
-	AUTO(entry) struct entry made = {0};
-	int got = tree_diff(store, base, before, note_kept_change, &k, err);
-
-	*kept |= k.again.count > 0;
-	if (got == 0 && k.again.count)
-		got = result_make(store, result, changes->upper_fd, &k.again,
-				  NULL, &made, err);
-	if (got == 0 && k.again.count) {
-		entry_free(result);
-		*result = made;
-		made = (struct entry){0};
-	}
-	change_list_free(&k.again);
-	return got;
-}
-
-/* Stores a root as the run leaves it, as a snapshot: from now on every file
- * that the run made can be restored, whatever becomes of its layer. */
-static int store_root_result(struct run *run, struct store *store, size_t index,
-			     const struct changes_root *changes, bool applied,
-			     bool *kept, struct err *err)
-{
-	struct session_root *root = &run->session.roots[index];
-	uint64_t before = run->results_before ? run->results_before[index] : 0;
-	AUTO(snapshot) struct snapshot base = {0}, result = {0}, stored = {0};
-	bool own = false;
-	struct err ignored;
-	int got = catalog_load(store, applied_base_seq(&run->session, index),
-			       &base, err);
-
-	if (got == 0)
-		got = result_make(store, &base.root, changes->upper_fd,
-				  &changes->list, NULL, &result.root, err);
-	if (got == 0 && before &&
-	    catalog_load(store, before, &stored, &ignored) == 0)
-		got = keep_changes(store, changes, &base.root, &stored.root,
-				   &result.root, &own, err);
-	*kept |= own;
-	/* No change. */
-	if (got < 0 || (!changes->list.count && !applied && !own))
-		return got;
-	/* A layer that went on and is as it was before has its result
-	 * already. */
-	if (stored.seq && entry_equal(&stored.root, &result.root)) {
-		root->result = before;
-		return 0;
-	}
-	result.reason = mem_strdup("post-run");
-	result.run_id = mem_strdup(run->session.id);
-	result.command = mem_strdup(run->session.command);
-	result.message = mem_strdup("");
-	result.root_path = mem_strdup(root->path);
-	result.root_dev = base.root_dev;
-	result.parent = base.seq;
-	result.time = run->session.ended;
-	result.uid = geteuid();
-	count_result(&result, &base, &changes->list);
-	got = catalog_add(store, &result, err);
-	if (got == 0)
-		root->result = result.seq;
-	return got;
 }
 
 /* How long the end of a run waits for the snapshot from before it, and how long
@@ -282,7 +154,7 @@ static int lock_out_applies(struct run *run, struct changes *c, int *ret_lock,
 {
 	struct session *s = &run->session;
 	auto_free struct session_root *before =
-		mem_dup(s->roots, s->root_count * sizeof(*before));
+		mem_dup(s->roots, (s->root_count + 1) * sizeof(*before));
 	auto_close int workspace = workspace_open(
 		run->context.state.workspaces_fd, s->project, true, err);
 	auto_close int lock = -1;
@@ -313,41 +185,61 @@ static int lock_out_applies(struct run *run, struct changes *c, int *ret_lock,
 	return 0;
 }
 
-/* *kept: set if keep_changes() has kept one. With a late base where there is no
- * other. Changes that were applied during
- * the run are no longer in the list and belong to the result. */
-static int store_results(struct run *run, struct changes *c, bool *kept,
+static int store_roots(struct run *run, const struct changes *changes,
+		       bool *kept, struct err *err)
+{
+	const uint64_t *before = run->results_before;
+	struct session *s = &run->session;
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++)
+		if (results_store_root(run->context.store, s, i,
+				       &changes->roots[i],
+				       before ? before[i] : 0, kept, err) < 0)
+			return -err->num;
+	return 0;
+}
+
+/* *kept: set if a change is left that only the results before have. With a late
+ * base where there is no other. Changes that were applied during the run are no
+ * longer in the list and belong to the result. */
+static int store_results(struct run *run, struct changes *changes, bool *kept,
 			 struct err *err)
 {
 	struct session *s = &run->session;
-	struct store *store = NULL;
-	bool applied = session_has_applied(s);
+	struct context *c = &run->context;
+	struct changes_root *home = changes_home(changes);
+	const uint64_t *before = run->results_before;
+	bool project =
+		changes_total(changes) || session_has_applied(s) || before;
 	auto_close int lock = -1;
-	size_t i;
-	int got;
+	struct err why;
+	int got = 0;
 
-	if (!changes_total(c) && !applied && !run->results_before)
+	if (!project && !home->list.count)
 		return 0;
-	got = store_open(&store, run->context.state.store_path, STORE_WRITE,
-			 err);
+	if (context_store(c, STORE_WRITE, err) < 0)
+		return -err->num;
+	if (project)
+		got = find_base(run, c->store, changes, err);
 	if (got == 0)
-		got = find_base(run, store, c, err);
+		got = lock_out_applies(run, changes, &lock, err);
 	if (got == 0)
-		got = lock_out_applies(run, c, &lock, err);
-	if (got == 0)
-		got = store_refresh(store, err);
-	applied = session_has_applied(s);
-	for (i = 0; got == 0 && i < s->root_count; i++)
-		got = store_root_result(run, store, i, &c->roots[i], applied,
-					kept, err);
+		got = store_refresh(c->store, err);
+	if (got == 0 && project)
+		got = store_roots(run, changes, kept, err);
 	if (got == 0) {
+		home = changes_home(changes);
 		record_set(&s->more, CHANGES_STORED,
-			   changes_complete(c) ? "1" : NULL);
-		record_set(&s->more, CHANGES_HOME_UNCHANGED,
-			   changes_home(c)->list.count ? NULL : "1");
-		changed_paths_update(store, 1);
+			   changes_complete(changes) ? "1" : NULL);
+		record_set(&s->more, CHANGES_HOME, NULL);
+		if (results_store_home(c, s, home,
+				       before ? before[s->root_count] : 0, kept,
+				       &why) < 0)
+			report_warning("%s", why.text);
+		changed_paths_update(c->store, 1);
 	}
-	store_free(&store);
+	store_free(&c->store);
 	/* The child must not hold it. */
 	fd_close(&lock);
 	if (got == 0)

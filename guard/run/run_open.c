@@ -170,7 +170,7 @@ void run_restore_results(struct run *run)
 
 	if (!run->results_before)
 		return;
-	for (i = 0; i < s->root_count; i++)
+	for (i = 0; i <= s->root_count; i++)
 		s->roots[i].result = run->results_before[i];
 }
 
@@ -205,8 +205,8 @@ static int resume_session(struct run *run, struct err *err)
 		return -err->num;
 	/* The stored results are outdated once the command runs. */
 	run->results_before =
-		mem_resize(NULL, run->session.root_count, sizeof(uint64_t));
-	for (i = 0; i < run->session.root_count; i++) {
+		mem_resize(NULL, run->session.root_count + 1, sizeof(uint64_t));
+	for (i = 0; i <= run->session.root_count; i++) {
 		run->results_before[i] = run->session.roots[i].result;
 		run->session.roots[i].result = 0;
 	}

@@ -152,7 +152,7 @@ echo user >"$HOME/.config/other/user"
 echo user >"$HOME/.made"
 gives 1 'apply refuses a file of the home that the user edited' \
 	guard apply -y "$run" "$HOME/.profile" "$HOME/.tool"
-says "$err" "'~/.profile': changed since the run started"
+says "$err" "'~/.profile': changed on both sides"
 is "$(cat "$HOME/.profile") $(cat "$HOME/.tool")" 'user mine' \
 	'the refused apply changes nothing'
 gives 1 'apply refuses that file together with the project' \
@@ -183,11 +183,37 @@ gives 0 'apply accepts a file that only apply has changed' \
 is "$(cat "$HOME/.tool")" 'run
 more' 'apply writes the new content'
 
+# --- the result is what the run left ---
+gives 0 'a run changes a file of the home' \
+	guard run -- sh -c 'echo left >~/.tool; echo left >~/.late'
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+layer=$state/runs/$run/home-upper
+echo later >"$layer/.tool"
+echo later >"$layer/.new"
+rm "$layer/.late"
+gives 0 'status lists what the run left in the home' \
+	guard diff --name-status "$run" "$HOME"
+lacks "$out" .new
+says "$out" .late
+gives 0 'apply takes the stored files of the home' \
+	guard apply -y "$run" "$HOME/.tool" "$HOME/.late"
+is "$(cat "$HOME/.tool" "$HOME/.late")" 'left
+left' 'a later write into the layer of the home is no change of the run'
+gives 0 'undo reverts it' guard undo -y
+echo mine >>"$HOME/.tool"
+gives 1 'an edit after the end of the run is a conflict' \
+	guard apply -y "$run" "$HOME/.tool"
+says "$err" "'~/.tool': changed on both sides"
+gives 0 'the run can be discarded' guard discard -y "$run"
+
 # --- the clock was set back since the start of the run ---
 gives 0 'a run changes a file before the clock is set back' \
 	guard run -- sh -c 'echo clock >~/.tool'
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
 record=$state/runs/$run/record
+# As an earlier guard leaves it: nothing of the home directory is stored.
+rm "$state/runs/$run/applied-base"
+sed -i '/^home-/d' "$record"
 cp "$record" "$T/record"
 ok 'the record of the run has the state of the clock' \
 	grep -q '^clock=[-0-9a-f]* [0-9]*$' "$record"
@@ -196,12 +222,14 @@ gives 1 'apply refuses a file when the clock was set back' \
 	guard apply -y "$run" "$HOME/.tool"
 says "$err" "'~/.tool': changed since the run started"
 cp "$T/record" "$record"
+rm "$state/runs/$run/applied-base"
 sed -i -e 's/^clock=[^ ]*/clock=another-start/' \
 	-e "s/^began=.*/began=$(($(date +%s) + 3600)).0/" "$record"
 gives 1 'apply refuses a file when the clock is before the start of the run' \
 	guard apply -y "$run" "$HOME/.tool"
 says "$err" "'~/.tool': changed since the run started"
 cp "$T/record" "$record"
+rm "$state/runs/$run/applied-base"
 gives 0 'apply accepts the file with a steady clock' \
 	guard apply -y "$run" "$HOME/.tool"
 is "$(cat "$HOME/.tool")" clock 'apply writes the file with a steady clock'

@@ -17,7 +17,7 @@ struct place {
 	struct folder_box box;
 	struct store *store;
 	struct session run;
-	struct session_root root;
+	struct session_root root[2]; /* and the home directory */
 	struct snapshot base;
 	struct entry result;
 };
@@ -46,11 +46,11 @@ static void add_base(struct place *p)
 
 	p->base.reason = (char[]){"pre-run"};
 	p->base.run_id = p->base.command = p->base.message = (char[]){""};
-	p->base.root_path = p->root.path;
+	p->base.root_path = p->root[0].path;
 	assert_int_equal(catalog_add(p->store, &p->base, &err), 0);
 	p->base.reason = p->base.run_id = p->base.command = NULL;
 	p->base.message = p->base.root_path = NULL;
-	p->root.base = p->base.seq;
+	p->root[0].base = p->base.seq;
 }
 
 static int set_up(void **state)
@@ -62,10 +62,10 @@ static int set_up(void **state)
 	struct tree_editor *ed;
 	struct err err;
 
-	p = (struct place){.root.path = path};
+	p = (struct place){.root[0].path = path};
 	p.run = (struct session){.id = "aaaa-bbbbbb",
 				 .command = path,
-				 .roots = &p.root,
+				 .roots = p.root,
 				 .root_count = 1};
 	folder_box_make(&p.box);
 	dir = mem_printf("%s/store", p.box.path);
@@ -118,7 +118,7 @@ static void apply(struct place *p, const char *path, enum step_how how,
 					   &p->result, a, &err),
 			 0);
 	assert_int_equal(a->bases.count, 1);
-	p->root.applied = a->bases.items[0].to;
+	p->root[0].applied = a->bases.items[0].to;
 }
 
 static void undo(struct place *p, const struct action *undone, struct action *a)
@@ -128,8 +128,8 @@ static void undo(struct place *p, const struct action *undone, struct action *a)
 	assert_int_equal(
 		applied_base_move_back(p->store, &p->run, undone, a, &err), 0);
 	assert_int_equal(a->bases.count, 1);
-	assert_int_equal(a->bases.items[0].from, p->root.applied);
-	p->root.applied = a->bases.items[0].to;
+	assert_int_equal(a->bases.items[0].from, p->root[0].applied);
+	p->root[0].applied = a->bases.items[0].to;
 }
 
 static int note_path(void *arg, const char *path, const struct entry *a,
@@ -179,7 +179,7 @@ static void conflict_markers_leave_the_change(void **state)
 
 	apply(p, "a", STEP_MARKED, &a);
 	expect(p, " a b dir dir/x made made/y ");
-	assert_int_equal(applied_base_seq(&p->run, 0), p->root.base);
+	assert_int_equal(applied_base_seq(&p->run, 0), p->root[0].base);
 }
 
 static void an_undo_moves_back_the_paths_of_its_action(void **state)
