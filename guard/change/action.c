@@ -22,12 +22,17 @@
 #include "guard/state/report.h"
 #include "overlay/session.h"
 
-#define VERSION 4
-#define VERSION_PARTS 3
-#define VERSION_FOLDERS 2
-#define VERSION_ONE_FOLDER 1
-
+/* The log, and next-action. */
+#define LOG "actions"
+#define LOG_VERSION 1
 #define NEXT "next-action"
+#define NEXT_VERSION 5
+#define NEXT_KIND "action"
+/* Key of the first line of each action: its number, and " undone". */
+#define ACTION "action"
+/* Key of the last line. */
+#define END "end"
+/* Earlier guards had a file for each action. */
 #define LAST "last-action"
 #define DONE "done-"
 #define UNDONE "undone-"
@@ -52,7 +57,6 @@ void action_free(struct action *a)
 	free(a->kind);
 	free(a->run_id);
 	free(a->run_name);
-	free(a->undone_kind);
 	free(a->origin);
 	*a = (struct action){0};
 }
@@ -72,7 +76,7 @@ void action_add_part(struct action *a, const char *kept, const char *layer,
 	};
 }
 
-/* --- the record --- */
+/* --- one action --- */
 
 static bool parse_part(struct action *a, const char *value)
 {
@@ -142,17 +146,55 @@ static bool parse_first_seq(struct action *a, const char *value)
 	return true;
 }
 
-/* Calls get() with each value of a key; a record may have a thousand. */
-static bool parse_values(const struct record *r, const char *key,
-			 struct action *a,
-			 bool (*get)(struct action *a, const char *value))
+static bool parse_text(char **to, const char *value)
 {
-	size_t i;
+	free(*to);
+	*to = mem_strdup(value);
+	return true;
+}
 
-	for (i = 0; i < r->count; i++)
-		if (strcmp(r->items[i].key, key) == 0 &&
-		    !get(a, r->items[i].value))
-			return false;
+static bool parse_seq(uint64_t *to, const char *value)
+{
+	*to = strtoull(value, NULL, 10);
+	return true;
+}
+
+/* Unknown keys are those of a newer guard, which need no new version. */
+static bool parse_field(struct action *a, const char *key, const char *value)
+{
+	struct action_root *project = &a->roots.items[0];
+	bool is_set = strcmp(value, "0") != 0;
+
+	if (strcmp(key, "kind") == 0)
+		return parse_text(&a->kind, value);
+	if (strcmp(key, "of") == 0)
+		return parse_text(&a->origin, value);
+	if (strcmp(key, "run") == 0)
+		return parse_text(&a->run_id, value);
+	if (strcmp(key, "run-name") == 0)
+		return parse_text(&a->run_name, value);
+	if (strcmp(key, "time") == 0)
+		a->time = strtoll(value, NULL, 10);
+	if (strcmp(key, "before") == 0)
+		return parse_seq(&project->before, value);
+	if (strcmp(key, "after") == 0)
+		return parse_seq(&project->after, value);
+	if (strcmp(key, "takes") == 0)
+		return parse_seq(&a->undone_before, value);
+	if (strcmp(key, "git") == 0)
+		a->git = is_set;
+	if (strcmp(key, "whole") == 0)
+		a->complete = is_set;
+	if (strcmp(key, "other") == 0)
+		return parse_other_root(a, value);
+	if (strcmp(key, "only") == 0)
+		return parse_only_path(a, value);
+	if (strcmp(key, "first") == 0)
+		return parse_first_seq(a, value);
+	if (strcmp(key, "part") == 0)
+		return parse_part(a, value);
+	if (strcmp(key, "base") == 0)
+		return parse_base(a, value);
 	return true;
 }
 
@@ -163,180 +205,167 @@ static void add_value(struct record *r, const char *key, char *value)
 	free(value);
 }
 
-static int save_record(int workspace_fd, const char *name,
-		       const struct action *a, struct atomic_set *to,
-		       struct err *err)
+static void add_seq(struct record *r, const char *key, uint64_t seq)
+{
+	add_value(r, key, mem_printf("%" PRIu64, seq));
+}
+
+static void add_action(struct record *r, const struct action *a)
 {
 	const struct action_root none = {0}, *root;
 	const struct action_root *project =
 		a->roots.count ? a->roots.items : &none;
-	AUTO(record) struct record r = {0};
-	int version;
+	char *const *only;
 	size_t i;
 
-	record_set(&r, "kind", a->kind);
-	record_set(&r, "run", a->run_id);
-	record_set(&r, "run-name", a->run_name);
-	record_set(&r, "undoes", a->undone_kind ? a->undone_kind : "");
-	record_set(&r, "of", a->origin);
-	record_set_int(&r, "before", (int64_t)project->before);
-	record_set_int(&r, "after", (int64_t)project->after);
-	record_set_int(&r, "takes", (int64_t)a->undone_before);
-	record_set_int(&r, "git", a->git);
-	record_set_int(&r, "whole", a->complete);
+	add_value(r, ACTION,
+		  mem_printf("%" PRIu64 "%s", a->number,
+			     a->undone ? " undone" : ""));
+	add_value(r, "time", mem_printf("%" PRId64, a->time));
+	record_add(r, "kind", a->kind);
+	record_add(r, "run", a->run_id);
+	if (a->origin)
+		record_add(r, "of", a->origin);
+	if (a->run_name)
+		record_add(r, "run-name", a->run_name);
+	add_seq(r, "before", project->before);
+	add_seq(r, "after", project->after);
+	if (a->git)
+		record_add(r, "git", "1");
+	if (a->complete)
+		record_add(r, "whole", "1");
 	/* Each root after the project: other = before " " after " " path. Each
 	 * partial root: only = number of the root " " path. */
 	for (i = 0; i < a->roots.count; i++) {
-		char *const *only;
-
 		root = &a->roots.items[i];
 		if (i)
-			add_value(&r, "other",
+			add_value(r, "other",
 				  mem_printf("%" PRIu64 " %" PRIu64 " %s",
 					     root->before, root->after,
 					     root->path));
 		for (only = root->only; only && *only; only++)
-			add_value(&r, "only", mem_printf("%zu %s", i, *only));
-	}
-	/* Each root with a first action: first = number of the root " "
-	 * before. */
-	for (i = 0; i < a->roots.count; i++) {
-		root = &a->roots.items[i];
+			add_value(r, "only", mem_printf("%zu %s", i, *only));
+		/* first = number of the root " " before. */
 		if (root->first)
-			add_value(&r, "first",
+			add_value(r, "first",
 				  mem_printf("%zu %" PRIu64, i, root->first));
 	}
 	/* part = kept " " layer " " path */
 	for (i = 0; i < a->parts.count; i++)
-		add_value(&r, "part",
+		add_value(r, "part",
 			  mem_printf("%s %s %s", a->parts.items[i].kept,
 				     a->parts.items[i].layer,
 				     a->parts.items[i].path));
 	/* base = root " " from " " to [" left"] */
 	for (i = 0; i < a->bases.count; i++)
-		add_value(&r, "base",
+		add_value(r, "base",
 			  mem_printf("%zu %" PRIu64 " %" PRIu64 "%s",
 				     a->bases.items[i].root,
 				     a->bases.items[i].from,
 				     a->bases.items[i].to,
 				     a->bases.items[i].left ? " left" : ""));
-	/* The lowest sufficient version, so that an older guard can undo the
-	 * action. */
-	version = a->bases.count			? VERSION
-		  : a->parts.count			? VERSION_PARTS
-		  : project->only || a->roots.count > 1 ? VERSION_FOLDERS
-							: VERSION_ONE_FOLDER;
-	return to ? record_put(workspace_fd, name, "action", version, &r, to,
-			       err)
-		  : record_save(workspace_fd, name, "action", version, &r,
-				ATOMIC_DURABLE, err);
 }
 
-static char *record_text_copy(const struct record *r, const char *key)
+/* --- the log --- */
+
+/* In the order in which they were done or undone last. */
+struct action_log {
+	struct action *items;
+	size_t count, capacity;
+};
+
+static void action_log_free(struct action_log *log)
 {
-	const char *value = record_get(r, key);
+	size_t i;
 
-	return mem_strdup(value ? value : "");
+	for (i = 0; i < log->count; i++)
+		action_free(&log->items[i]);
+	VEC_FREE(log);
 }
 
-/* The values that every version has written. */
-static bool is_complete(const struct record *r)
+static void drop_action(struct action_log *log, size_t at)
 {
-	return record_get(r, "kind") && record_get(r, "before") &&
-	       record_get(r, "after");
+	action_free(&log->items[at]);
+	log->count--;
+	memmove(&log->items[at], &log->items[at + 1],
+		(log->count - at) * sizeof(*log->items));
 }
 
-static int parse_action(int workspace_fd, const char *name, struct action *ret,
-			struct err *err)
+static struct action *new_action(struct action_log *log)
+{
+	struct action *a = VEC_ADD(log);
+
+	*a = (struct action){.run_id = mem_strdup("")};
+	*VEC_ADD(&a->roots) = (struct action_root){0};
+	return a;
+}
+
+/* Adds the actions of a record. In one of an earlier guard there is one. */
+static int parse_actions(const struct record *r, const char *name,
+			 struct action_log *to, struct err *err)
+{
+	struct action *a = NULL;
+	bool valid = r->count > 0, ends = true;
+	size_t i;
+
+	for (i = 0; i < r->count && valid; i++) {
+		const struct record_item *item = &r->items[i];
+		bool begins = strcmp(item->key, ACTION) == 0;
+
+		ends = strcmp(item->key, END) == 0;
+		if (ends)
+			continue;
+		if (begins || !a)
+			a = new_action(to);
+		if (begins) {
+			a->number = strtoull(item->value, NULL, 10);
+			a->undone = strchr(item->value, 'u') != NULL;
+		} else if (strcmp(item->key, "undoes") == 0) {
+			/* An earlier guard wrote "undo" for a redo. */
+			a->undone = *item->value &&
+				    strcmp(item->value, "undo") != 0;
+			if (*item->value && !a->origin)
+				a->origin = mem_strdup(a->undone ? item->value
+								 : "action");
+		} else {
+			valid = parse_field(a, item->key, item->value);
+		}
+	}
+	for (i = 0; i < to->count; i++)
+		valid = valid && to->items[i].kind &&
+			(ends || !to->items[i].number);
+	return valid ? 0
+		     : fail(err, EBADMSG,
+			    "%s: the record of an action is damaged", name);
+}
+
+/* Without a damaged record actions cannot be undone, but the snapshots around
+ * them remain. To refuse every later action would cost more. */
+static int load_actions(int workspace_fd, const char *name, const char *kind,
+			int version, struct action_log *ret, struct err *err)
 {
 	AUTO(record) struct record r = {0};
-	int got = record_load(workspace_fd, name, "action", VERSION, &r, err);
+	AUTO(action_log) struct action_log log = {0};
+	int got = record_load(workspace_fd, name, kind, version, &r, err);
 
+	if (got == 0)
+		got = parse_actions(&r, name, &log, err);
+	if (got == -EBADMSG) {
+		got = record_set_aside(workspace_fd, name, err);
+		report_warning(
+			"%s: guard undo and redo no longer know what it "
+			"recorded; guard log lists the stored versions, guard "
+			"restore restores them",
+			err->text);
+	}
 	if (got < 0)
 		return got;
-	if (!is_complete(&r))
-		return fail(err, EBADMSG, "%s is incomplete", text_quote(name));
-	*ret = (struct action){
-		.kind = record_text_copy(&r, "kind"),
-		.run_id = record_text_copy(&r, "run"),
-		.run_name = mem_strdup(record_get(&r, "run-name")),
-		.undone_kind = record_text_copy(&r, "undoes"),
-		.origin = record_get(&r, "of") ? record_text_copy(&r, "of")
-					       : NULL,
-		.undone_before = (uint64_t)record_get_int(&r, "takes"),
-		.git = record_get_int(&r, "git") != 0,
-		.complete = record_get_int(&r, "whole") != 0,
-	};
-	*VEC_ADD(&ret->roots) = (struct action_root){
-		.before = (uint64_t)record_get_int(&r, "before"),
-		.after = (uint64_t)record_get_int(&r, "after"),
-	};
-	if (parse_values(&r, "other", ret, parse_other_root) &&
-	    parse_values(&r, "only", ret, parse_only_path) &&
-	    parse_values(&r, "first", ret, parse_first_seq) &&
-	    parse_values(&r, "part", ret, parse_part) &&
-	    parse_values(&r, "base", ret, parse_base))
-		return 0;
-	action_free(ret);
-	return fail(err, EBADMSG, "%s: the record of an action is damaged",
-		    name);
+	*ret = log;
+	log = (struct action_log){0};
+	return 0;
 }
 
-/* Without a damaged record one action cannot be undone, but the snapshots
- * around it remain. To refuse every later action would cost more. */
-static int load_record(int workspace_fd, const char *name, struct action *ret,
-		       struct err *err)
-{
-	int got = parse_action(workspace_fd, name, ret, err);
-
-	if (got != -EBADMSG)
-		return got;
-	got = record_set_aside(workspace_fd, name, err);
-	report_warning(
-		"%s: guard undo and redo no longer know the action that "
-		"it recorded; guard log lists the stored versions, guard "
-		"restore restores them",
-		err->text);
-	return got;
-}
-
-/* --- the records of a workspace --- */
-
-int action_save_next(int workspace_fd, const struct action *a,
-		     struct atomic_set *to, struct err *err)
-{
-	return save_record(workspace_fd, NEXT, a, to, err);
-}
-
-void action_drop_next(int workspace_fd)
-{
-	(void)unlinkat(workspace_fd, NEXT, 0);
-}
-
-int action_load_next(int workspace_fd, struct action *ret, struct err *err)
-{
-	return load_record(workspace_fd, NEXT, ret, err);
-}
-
-int action_load_last(int workspace_fd, struct action *ret, struct err *err)
-{
-	return load_record(workspace_fd, LAST, ret, err);
-}
-
-/* Whether undo regards the action's result as the current state of the files:
- * any action but an undo, and also an undo of an undo. */
-static bool action_is_in_effect(const struct action *a)
-{
-	return strcmp(a->kind, "undo") != 0 ||
-	       strcmp(a->undone_kind, "undo") == 0;
-}
-
-static bool action_is_redo(const struct action *a)
-{
-	return strcmp(a->kind, "undo") == 0 && action_is_in_effect(a);
-}
-
-/* --- the actions before the last one, and the undone ones --- */
+/* --- the files of an earlier guard --- */
 
 struct action_numbers {
 	uint64_t *items; /* ascending */
@@ -348,14 +377,8 @@ static void action_numbers_free(struct action_numbers *n)
 	VEC_FREE(n);
 }
 
-/* stack: DONE or UNDONE. */
-static void stack_name(const char *stack, unsigned long number, char ret[32])
-{
-	(void)snprintf(ret, 32, "%s%lu", stack, number);
-}
-
-static int stack_list(int workspace_fd, const char *stack,
-		      struct action_numbers *ret, struct err *err)
+static int list_earlier(int workspace_fd, const char *stack,
+			struct action_numbers *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -366,289 +389,156 @@ static int stack_list(int workspace_fd, const char *stack,
 		const char *name = list.items[i].name;
 		unsigned long number;
 
-		if (strncmp(name, stack, strlen(stack)) != 0 ||
-		    parse_number(name + strlen(stack), ULONG_MAX - 1, &number) <
-			    0)
-			continue;
-		*VEC_ADD(ret) = number;
+		if (strncmp(name, stack, strlen(stack)) == 0 &&
+		    parse_number(name + strlen(stack), ULONG_MAX - 1,
+				 &number) == 0)
+			*VEC_ADD(ret) = number;
 	}
 	VEC_SORT(ret, sorted_compare_numbers);
 	return 0;
 }
 
-static int stack_load(int workspace_fd, const char *stack, unsigned long number,
-		      struct action *ret, struct err *err)
-{
-	char name[32];
-
-	stack_name(stack, number, name);
-	return load_record(workspace_fd, name, ret, err);
-}
-
-static void stack_drop(int workspace_fd, const char *stack,
-		       unsigned long number)
-{
-	char name[32];
-
-	stack_name(stack, number, name);
-	(void)unlinkat(workspace_fd, name, 0);
-}
-
-static bool action_same_parts(const struct action *a, const struct action *b)
-{
-	/* Names in the trash are unique. */
-	return a->parts.count && b->parts.count &&
-	       strcmp(a->parts.items[0].kept, b->parts.items[0].kept) == 0;
-}
-
-bool action_same(const struct action *a, const struct action *b)
+static bool is_like(const struct action *a, const struct action *b)
 {
 	return strcmp(a->kind, b->kind) == 0 &&
 	       strcmp(a->run_id, b->run_id) == 0 &&
 	       action_before(a) == action_before(b) &&
-	       (!a->parts.count || action_same_parts(a, b));
+	       a->parts.count == b->parts.count &&
+	       (!a->parts.count ||
+		strcmp(a->parts.items[0].kept, b->parts.items[0].kept) == 0);
 }
 
-/* Whether one of the two newest records is the action: it was pushed before a
- * crash, alone or with another one. */
-static bool is_pushed(int workspace_fd, const char *stack,
-		      const struct action_numbers *n, const struct action *a)
+/* Adds the action of a file, unless a crash left the same in two files. */
+static int add_earlier(int workspace_fd, const char *name, const char *stack,
+		       struct action_log *to, struct err *err)
 {
+	AUTO(action_log) struct action_log one = {0};
+	int got = load_actions(workspace_fd, name, NEXT_KIND, NEXT_VERSION,
+			       &one, err);
 	size_t i;
 
-	for (i = n->count; i-- > 0 && i + 2 >= n->count;) {
-		AUTO(action) struct action top = {0};
-		struct err ignored;
-
-		if (stack_load(workspace_fd, stack, n->items[i], &top,
-			       &ignored) == 0 &&
-		    action_same(&top, a))
-			return true;
-	}
-	return false;
-}
-
-/* If the action is last-action, its record gets a second hard link: it is
- * already on disk. */
-static int stack_push(int workspace_fd, const char *stack,
-		      const struct action *a, struct err *err)
-{
-	AUTO(action_numbers) struct action_numbers n = {0};
-	unsigned long number;
-	char name[32];
-	size_t i;
-
-	if (stack_list(workspace_fd, stack, &n, err) < 0)
-		return -err->num;
-	if (is_pushed(workspace_fd, stack, &n, a))
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	for (i = 0; i < to->count; i++)
+		if (is_like(&to->items[i], &one.items[0]))
+			return 0;
+	/* Undos that no redo can reach. */
+	if (strcmp(stack, DONE) == 0 && one.items[0].undone)
 		return 0;
-	number = n.count ? n.items[n.count - 1] + 1 : 1;
-	for (i = 0; i + ACTIONS_MAX - 2 < n.count; i++)
-		stack_drop(workspace_fd, stack, n.items[i]);
-	stack_name(stack, number, name);
-	if (action_is_last(workspace_fd, a) &&
-	    linkat(workspace_fd, LAST, workspace_fd, name, 0) == 0)
-		return 0;
-	return save_record(workspace_fd, name, a, NULL, err);
-}
-
-/* Removes the undone action and every record above it. */
-static int done_forget(int workspace_fd, uint64_t before, struct err *err)
-{
-	AUTO(action_numbers) struct action_numbers n = {0};
-	size_t i, k;
-	int got;
-
-	if (stack_list(workspace_fd, DONE, &n, err) < 0)
-		return -err->num;
-	for (i = n.count; i-- > 0;) {
-		AUTO(action) struct action a = {0};
-
-		got = stack_load(workspace_fd, DONE, n.items[i], &a, err);
-		if (got == -ENOENT)
-			continue;
-		if (got < 0)
-			return got;
-		if (action_before(&a) != before || !action_is_in_effect(&a))
-			continue;
-		for (k = i; k < n.count; k++)
-			stack_drop(workspace_fd, DONE, n.items[k]);
-		return 0;
-	}
+	one.items[0].undone |= strcmp(stack, UNDONE) == 0;
+	one.items[0].number = to->count + 1;
+	*VEC_ADD(to) = one.items[0];
+	one.count = 0;
 	return 0;
 }
 
-/* Whether the discard repeats an undone one. */
-static bool repeats_discard(const struct action *a, const struct action *undone)
+static int load_earlier(int workspace_fd, struct action_log *ret,
+			struct err *err)
 {
-	size_t i;
+	static const char *const stacks[] = {DONE, UNDONE};
+	size_t i, k;
 
-	if (strcmp(a->kind, undone->kind) != 0 ||
-	    strcmp(a->run_id, undone->run_id) != 0 ||
-	    a->parts.count != undone->parts.count)
-		return false;
-	for (i = 0; i < a->parts.count; i++)
-		if (strcmp(a->parts.items[i].path,
-			   undone->parts.items[i].path) != 0)
-			return false;
-	return true;
-}
+	for (k = 0; k < 2; k++) {
+		AUTO(action_numbers) struct action_numbers n = {0};
 
-/* Removes the undone record that the action repeats; after any other action,
- * all of them. last_undone: last-action is an undo, which is redone first. */
-static int undone_forget(int workspace_fd, const struct action *a,
-			 bool last_undone, struct err *err)
-{
-	AUTO(action_numbers) struct action_numbers n = {0};
-	size_t i;
-	int got;
+		if (list_earlier(workspace_fd, stacks[k], &n, err) < 0)
+			return -err->num;
+		for (i = 0; i < n.count; i++) {
+			auto_free char *name =
+				mem_printf("%s%" PRIu64, stacks[k], n.items[i]);
 
-	if (stack_list(workspace_fd, UNDONE, &n, err) < 0)
-		return -err->num;
-	for (i = n.count; i-- > 0;) {
-		AUTO(action) struct action undone = {0};
-
-		got = stack_load(workspace_fd, UNDONE, n.items[i], &undone,
-				 err);
-		if (got == -ENOENT)
-			continue;
-		if (got < 0)
-			return got;
-		if (action_is_redo(a)
-			    ? action_before(&undone) == a->undone_before
-			    : !last_undone && i + 1 == n.count &&
-				      repeats_discard(a, &undone)) {
-			stack_drop(workspace_fd, UNDONE, n.items[i]);
-			return 0;
+			if (add_earlier(workspace_fd, name, stacks[k], ret,
+					err) < 0)
+				return -err->num;
 		}
 	}
-	for (i = 0; i < n.count && !action_is_redo(a); i++)
-		stack_drop(workspace_fd, UNDONE, n.items[i]);
-	return 0;
+	return add_earlier(workspace_fd, LAST, LAST, ret, err);
 }
 
-bool action_is_last(int workspace_fd, const struct action *a)
+/* The log has them. */
+static void remove_earlier(int workspace_fd)
 {
-	AUTO(action) struct action last = {0};
+	static const char *const stacks[] = {DONE, UNDONE};
 	struct err ignored;
+	size_t i, k;
 
-	return action_load_last(workspace_fd, &last, &ignored) == 0 &&
-	       action_same(&last, a);
-}
+	for (k = 0; k < 2; k++) {
+		AUTO(action_numbers) struct action_numbers n = {0};
 
-int action_save_last(int workspace_fd, const struct action *a,
-		     struct atomic_set *to, struct err *err)
-{
-	AUTO(action) struct action last = {0};
-	int got = action_load_last(workspace_fd, &last, err);
+		(void)list_earlier(workspace_fd, stacks[k], &n, &ignored);
+		for (i = 0; i < n.count; i++) {
+			auto_free char *name =
+				mem_printf("%s%" PRIu64, stacks[k], n.items[i]);
 
-	if (got < 0 && got != -ENOENT)
-		return got;
-	if (got == 0 && !action_same(&last, a)) {
-		if (action_is_in_effect(a) == action_is_in_effect(&last))
-			got = stack_push(workspace_fd,
-					 action_is_in_effect(a) ? DONE : UNDONE,
-					 &last, err);
-		if (got == 0 && !action_is_in_effect(a) && a->undone_before &&
-		    action_before(&last) != a->undone_before)
-			got = done_forget(workspace_fd, a->undone_before, err);
-		if (got < 0)
-			return got;
+			(void)unlinkat(workspace_fd, name, 0);
+		}
 	}
-	if (action_is_in_effect(a) &&
-	    undone_forget(workspace_fd, a, false, err) < 0)
-		return -err->num;
-	return save_record(workspace_fd, LAST, a, to, err);
+	(void)unlinkat(workspace_fd, LAST, 0);
 }
 
-void action_close(int workspace_fd, const struct action *a)
+static int load_log(int workspace_fd, struct action_log *ret, struct err *err)
 {
-	if (action_is_last(workspace_fd, a))
-		action_drop_next(workspace_fd);
+	int got = load_actions(workspace_fd, LOG, LOG, LOG_VERSION, ret, err);
+
+	return got == -ENOENT ? load_earlier(workspace_fd, ret, err) : got;
+}
+
+/* --- the newest actions --- */
+
+/* The action before the last `back` ones in this state; its index, or count.
+ */
+static size_t find_back(const struct action_log *log, bool undone, size_t back)
+{
+	size_t i;
+
+	for (i = log->count; i-- > 0;)
+		if (log->items[i].undone == undone && back-- == 0)
+			return i;
+	return log->count;
+}
+
+static int load_back(int workspace_fd, bool undone, size_t back,
+		     struct action *ret, struct err *err)
+{
+	AUTO(action_log) struct action_log log = {0};
+	size_t at;
+
+	if (load_log(workspace_fd, &log, err) < 0)
+		return -err->num;
+	at = find_back(&log, undone, back);
+	if (at == log.count)
+		return fail(err, ENOENT,
+			    undone ? "no undone action is left"
+				   : "no earlier action is left to undo");
+	*ret = log.items[at];
+	log.items[at] = (struct action){0};
+	return 0;
 }
 
 int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 			  struct err *err)
 {
-	AUTO(action_numbers) struct action_numbers n = {0};
-	AUTO(action) struct action a = {0};
-	int got = action_load_last(workspace_fd, &a, err);
-	size_t i;
-
-	if (got < 0)
-		return got;
-	if (stack_list(workspace_fd, DONE, &n, err) < 0)
-		return -err->num;
-	for (i = n.count;; i--) {
-		if (a.kind && action_is_in_effect(&a) && back-- == 0) {
-			*ret = a;
-			a = (struct action){0};
-			return 0;
-		}
-		if (!i)
-			return fail(err, ENOENT,
-				    "no earlier action is left to undo");
-		action_free(&a);
-		got = stack_load(workspace_fd, DONE, n.items[i - 1], &a, err);
-		if (got < 0 && got != -ENOENT)
-			return got;
-	}
+	return load_back(workspace_fd, false, back, ret, err);
 }
 
 int action_load_undone(int workspace_fd, size_t back, struct action *ret,
 		       struct err *err)
 {
-	AUTO(action_numbers) struct action_numbers n = {0};
-	AUTO(action) struct action last = {0};
-	int got = action_load_last(workspace_fd, &last, err);
-	bool undone = got == 0 && !action_is_in_effect(&last);
-	size_t i;
-
-	if (got < 0 && got != -ENOENT)
-		return got;
-	if (undone && back-- == 0) {
-		*ret = last;
-		last = (struct action){0};
-		return 0;
-	}
-	if (stack_list(workspace_fd, UNDONE, &n, err) < 0)
-		return -err->num;
-	for (i = n.count; i-- > 0;) {
-		AUTO(action) struct action a = {0};
-
-		got = stack_load(workspace_fd, UNDONE, n.items[i], &a, err);
-		if (got == -ENOENT)
-			continue;
-		if (got < 0)
-			return got;
-		/* A leftover of a crash is on both sides. */
-		if ((undone && action_same(&a, &last)) || back-- > 0)
-			continue;
-		*ret = a;
-		a = (struct action){0};
-		return 0;
-	}
-	return fail(err, ENOENT, "no undone action is left");
+	return load_back(workspace_fd, true, back, ret, err);
 }
 
 bool action_names_run(int workspace_fd, const char *run_id, bool undone)
 {
-	static int (*const loads[])(int, size_t, struct action *,
-				    struct err *) = {action_load_effective,
-						     action_load_undone};
-	struct err err;
-	size_t i, back;
+	AUTO(action_log) struct action_log log = {0};
+	struct err ignored;
+	size_t i;
 
-	for (i = 0; i < (undone ? 2 : 1); i++)
-		for (back = 0;; back++) {
-			AUTO(action) struct action a = {0};
-			int got = loads[i](workspace_fd, back, &a, &err);
-
-			if (got == -ENOENT)
-				break;
-			if (got < 0 || strcmp(a.run_id, run_id) == 0)
-				return true;
-		}
+	if (load_log(workspace_fd, &log, &ignored) < 0)
+		return true;
+	for (i = 0; i < log.count; i++)
+		if (log.items[i].undone <= undone &&
+		    strcmp(log.items[i].run_id, run_id) == 0)
+			return true;
 	return false;
 }
 
@@ -665,72 +555,178 @@ bool action_is_discard(const struct action *a)
 	       strcmp(a->kind, ACTION_PARTS) == 0;
 }
 
-int action_load_prior(int workspace_fd, struct action *ret, struct err *err)
+bool action_same(const struct action *a, const struct action *b)
 {
-	size_t back = 0;
+	return a->number == b->number && a->undone == b->undone &&
+	       is_like(a, b);
+}
 
-	for (;;) {
-		int got = action_load_effective(workspace_fd, back++, ret, err);
+bool action_is_recorded(int workspace_fd, const struct action *a)
+{
+	AUTO(action_log) struct action_log log = {0};
+	struct err ignored;
+	size_t i;
 
-		if (got < 0 || !action_is_discard(ret))
-			return got;
-		action_free(ret);
+	if (load_log(workspace_fd, &log, &ignored) < 0)
+		return false;
+	for (i = 0; i < log.count; i++)
+		if (action_same(&log.items[i], a))
+			return true;
+	return false;
+}
+
+/* --- next-action --- */
+
+int action_announce(int workspace_fd, struct action *a, struct atomic_set *to,
+		    struct err *err)
+{
+	AUTO(action_log) struct action_log log = {0};
+	AUTO(record) struct record r = {0};
+	size_t i;
+
+	if (!a->number) {
+		if (load_log(workspace_fd, &log, err) < 0)
+			return -err->num;
+		for (i = 0; i < log.count; i++)
+			if (a->number < log.items[i].number)
+				a->number = log.items[i].number;
+		a->number++;
 	}
+	a->time = timestamp_now().sec;
+	add_action(&r, a);
+	record_add(&r, END, "1");
+	return to ? record_put(workspace_fd, NEXT, NEXT_KIND, NEXT_VERSION, &r,
+			       to, err)
+		  : record_save(workspace_fd, NEXT, NEXT_KIND, NEXT_VERSION, &r,
+				ATOMIC_DURABLE, err);
 }
 
-static int push_discard(int workspace_fd, const struct action *a,
-			struct err *err)
+void action_drop_next(int workspace_fd)
 {
-	AUTO(action) struct action last = {0};
-	int got = action_load_last(workspace_fd, &last, err);
+	(void)unlinkat(workspace_fd, NEXT, 0);
+}
 
-	if (got < 0 && got != -ENOENT)
+/* An earlier guard has announced it: the action in the log that it is, or that
+ * it undoes. */
+static void number_earlier(struct action *next, const struct action_log *log)
+{
+	size_t i;
+
+	for (i = 0; i < log->count; i++)
+		if (is_like(next, &log->items[i]) ||
+		    (next->undone_before &&
+		     action_before(&log->items[i]) == next->undone_before))
+			next->number = log->items[i].number;
+}
+
+int action_load_next(int workspace_fd, struct action *ret, struct err *err)
+{
+	AUTO(action_log) struct action_log next = {0}, log = {0};
+	int got = load_actions(workspace_fd, NEXT, NEXT_KIND, NEXT_VERSION,
+			       &next, err);
+
+	if (got < 0)
 		return got;
-	if (got == 0 && action_is_in_effect(&last) &&
-	    stack_push(workspace_fd, DONE, &last, err) < 0)
-		return -err->num;
-	return undone_forget(workspace_fd, a,
-			     got == 0 && !action_is_in_effect(&last), err) < 0
-		       ? -err->num
-		       : save_record(workspace_fd, LAST, a, NULL, err);
-}
-
-/* Removes last-action: the action before it becomes the last one. */
-static int pop_last(int workspace_fd, struct err *err)
-{
-	AUTO(action_numbers) struct action_numbers n = {0};
-	char name[32];
-
-	if (stack_list(workspace_fd, DONE, &n, err) < 0)
-		return -err->num;
-	if (n.count)
-		stack_name(DONE, n.items[n.count - 1], name);
-	if ((n.count ? renameat(workspace_fd, name, workspace_fd, LAST)
-		     : unlinkat(workspace_fd, LAST, 0)) < 0)
-		return fail_errno(err, "remove the record of the last action");
+	if (!next.items[0].number) {
+		if (load_log(workspace_fd, &log, err) < 0)
+			return -err->num;
+		number_earlier(&next.items[0], &log);
+	}
+	*ret = next.items[0];
+	next.count = 0;
 	return 0;
 }
 
-/* Removes the discard, which is the newest action in effect. undone: it can be
- * redone, before the actions that were undone earlier. */
-static int pop_discard(int workspace_fd, const struct action *a, bool undone,
-		       struct err *err)
-{
-	AUTO(action) struct action last = {0};
-	bool is_last;
+/* --- changes of the log --- */
 
-	if (action_load_last(workspace_fd, &last, err) < 0)
-		return -err->num;
-	is_last = action_same(&last, a);
-	if (undone && !is_last &&
-	    stack_push(workspace_fd, UNDONE, &last, err) < 0)
-		return -err->num;
-	if (undone && stack_push(workspace_fd, UNDONE, a, err) < 0)
-		return -err->num;
-	if (!is_last && done_forget(workspace_fd, 0, err) < 0)
-		return -err->num;
-	return is_last || undone ? pop_last(workspace_fd, err) : 0;
+static int save_log(int workspace_fd, const struct action_log *log,
+		    const struct action *last, struct atomic_set *to,
+		    struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	size_t most = ACTIONS_MAX - (last != NULL), i;
+
+	for (i = log->count > most ? log->count - most : 0; i < log->count; i++)
+		add_action(&r, &log->items[i]);
+	if (last)
+		add_action(&r, last);
+	record_add(&r, END, "1");
+	if (fd_exists(workspace_fd, LOG))
+		remove_earlier(workspace_fd);
+	return to ? record_put(workspace_fd, LOG, LOG, LOG_VERSION, &r, to, err)
+		  : record_save(workspace_fd, LOG, LOG, LOG_VERSION, &r,
+				ATOMIC_DURABLE, err);
 }
+
+/* Whether the discard repeats an undone one. */
+static bool repeats_discard(const struct action *a, const struct action *undone)
+{
+	size_t i;
+
+	if (!action_is_discard(a) || strcmp(a->kind, undone->kind) != 0 ||
+	    strcmp(a->run_id, undone->run_id) != 0 ||
+	    a->parts.count != undone->parts.count)
+		return false;
+	for (i = 0; i < a->parts.count; i++)
+		if (strcmp(a->parts.items[i].path,
+			   undone->parts.items[i].path) != 0)
+			return false;
+	return true;
+}
+
+/* Removes the action's own earlier state, or the discard that it repeats; else
+ * all undone actions, which cannot be redone after it. */
+static void forget_replaced(struct action_log *log, const struct action *a)
+{
+	size_t top = find_back(log, true, 0), i;
+
+	for (i = 0; i < log->count; i++)
+		if (log->items[i].number == a->number) {
+			drop_action(log, i);
+			return;
+		}
+	if (top < log->count && repeats_discard(a, &log->items[top])) {
+		drop_action(log, top);
+		return;
+	}
+	for (i = log->count; i-- > 0 && !a->undone;)
+		if (log->items[i].undone)
+			drop_action(log, i);
+}
+
+int action_record(int workspace_fd, const struct action *a,
+		  struct atomic_set *to, struct err *err)
+{
+	AUTO(action_log) struct action_log log = {0};
+
+	if (load_log(workspace_fd, &log, err) < 0)
+		return -err->num;
+	forget_replaced(&log, a);
+	return save_log(workspace_fd, &log, a, to, err);
+}
+
+void action_close(int workspace_fd, const struct action *a)
+{
+	if (action_is_recorded(workspace_fd, a))
+		action_drop_next(workspace_fd);
+}
+
+int action_forget(int workspace_fd, const struct action *a, struct err *err)
+{
+	AUTO(action_log) struct action_log log = {0};
+	size_t i;
+
+	if (load_log(workspace_fd, &log, err) < 0)
+		return -err->num;
+	for (i = 0; i < log.count; i++)
+		if (log.items[i].number == a->number) {
+			drop_action(&log, i);
+			return save_log(workspace_fd, &log, NULL, NULL, err);
+		}
+	return 0;
+}
+
+/* --- discards --- */
 
 int action_lock(int workspace_fd, struct err *err)
 {
@@ -750,12 +746,16 @@ int action_announce_discard(int workspace_fd, const char *run_id,
 			    const char *run_name, struct err *err)
 {
 	auto_close int lock = action_lock(workspace_fd, err);
-	auto_free char *run = mem_strdup(run_id), *name = mem_strdup(run_name);
-	struct action a = {.kind = DISCARD, .run_id = run, .run_name = name};
+	AUTO(action)
+	struct action a = {
+		.kind = mem_strdup(DISCARD),
+		.run_id = mem_strdup(run_id),
+		.run_name = mem_strdup(run_name),
+	};
 
 	if (lock < 0)
 		return lock;
-	if (action_save_next(workspace_fd, &a, NULL, err) < 0)
+	if (action_announce(workspace_fd, &a, NULL, err) < 0)
 		return -err->num;
 	return TAKE_FD(lock);
 }
@@ -776,10 +776,12 @@ int action_finalize_discard(int workspace_fd, int runs_fd, struct err *err)
 	noted = got == 0 && strcmp(top.kind, DISCARD) == 0 &&
 		strcmp(top.run_id, a.run_id) == 0;
 	got = 0;
-	if (!run_present && !noted)
-		got = push_discard(workspace_fd, &a, err);
-	else if (run_present && noted)
-		got = pop_discard(workspace_fd, &top, true, err);
+	if (!run_present && !noted) {
+		got = action_record(workspace_fd, &a, NULL, err);
+	} else if (run_present && noted) {
+		top.undone = true;
+		got = action_record(workspace_fd, &top, NULL, err);
+	}
 	if (got == 0)
 		action_drop_next(workspace_fd);
 	return got;
@@ -798,25 +800,5 @@ int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 		return 0;
 	run_present = session_exists(runs_fd, run_id, err);
 	return run_present ? (run_present < 0 ? run_present : 0)
-			   : pop_discard(workspace_fd, &top, false, err);
-}
-
-int action_push_parts(int workspace_fd, const struct action *a, struct err *err)
-{
-	return action_is_last(workspace_fd, a)
-		       ? 0
-		       : push_discard(workspace_fd, a, err);
-}
-
-int action_pop_parts(int workspace_fd, const struct action *a, bool undone,
-		     struct err *err)
-{
-	AUTO(action) struct action top = {0};
-	int got = action_load_effective(workspace_fd, 0, &top, err);
-
-	if (got < 0)
-		return got == -ENOENT ? 0 : got;
-	return action_same_parts(&top, a)
-		       ? pop_discard(workspace_fd, &top, undone, err)
-		       : 0;
+			   : action_forget(workspace_fd, &top, err);
 }

@@ -61,29 +61,11 @@ static int name_failed_root(const struct apply_plan *a, size_t index,
 		     : -err->num;
 }
 
-/* Nothing of the home directory was stored when the run began, and after its
- * end nothing was if an earlier guard ran it, or the disk was full. */
-static int ensure_home(struct apply_plan *a, struct err *err)
-{
-	AUTO(changes) struct changes changes = CHANGES_NONE;
-	AUTO(change_list) struct change_list caches = {0};
-	struct session *s = &a->p->session;
-	struct changes_root *home;
-
-	if (!resolve_run_home_paths(a->p) || s->roots[s->root_count].base)
-		return 0;
-	if (changes_load(s, &a->c->state, &changes, err) < 0)
-		return -err->num;
-	home = changes_home(&changes);
-	changes_take_caches(&home->list, &caches);
-	return late_base_take_home(a->c->store, &a->c->state, s, home, err);
-}
-
 static int ensure_base(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
 
-	if (late_base_ensure(a->c, s, err) < 0 || ensure_home(a, err) < 0)
+	if (late_base_ensure(a->c, s, resolve_run_home_paths(a->p), err) < 0)
 		return err_context(
 			err,
 			"the files from before run %s could not be stored, so "
@@ -180,113 +162,69 @@ static bool is_named_in_home(const char *path, char *const *paths)
 	return false;
 }
 
-/* The changes of the named paths, borrowed; *caches: those that are not in the
- * stored trees. */
-static void choose_home_changes(const struct apply_plan *a,
-				struct change_list *ret,
-				struct change_list *caches)
-{
-	const struct change_list *list = &changes_home(&a->changes)->list;
-	char *const *paths = resolve_run_home_paths(a->p);
-	size_t i;
-
-	for (i = 0; i < list->count; i++)
-		if (is_named_in_home(list->items[i].path, paths)) {
-			GROW(ret->items, ret->count, ret->capacity);
-			ret->items[ret->count++] = list->items[i];
-		}
-	changes_take_caches(ret, caches);
-}
-
-/* take_options.only of the changes. For a directory whose permissions alone
- * change, only the directory itself is read, without its entries. */
-static char **list_home_paths(const struct change_list *list)
-{
-	char **only = mem_zalloc(sizeof(*only));
-	const char *last = NULL;
-	size_t i;
-
-	for (i = 0; i < list->count; i++) {
-		const struct change *c = &list->items[i];
-		bool alone = c->kind == CHANGE_META && S_ISDIR(c->now.mode);
-		auto_free char *path =
-			mem_printf("%s%s", c->path, alone ? "/" : "");
-
-		if (last && path_below(c->path, last))
-			continue;
-		mem_list_add(&only, path);
-		last = alone ? NULL : c->path;
-	}
-	return only;
-}
-
-/* Sets the paths in *tree to the entries of another tree. */
-static int copy_paths(struct store *store, const struct change_list *list,
-		      const struct entry *from, struct entry *tree,
-		      struct err *err)
-{
-	AUTO(lookup) struct lookup lookup = {.store = store, .root = from};
-	struct tree_editor *editor = tree_editor_new(store, tree);
-	struct entry made = {0};
-	size_t i;
-	int got = 0;
-
-	for (i = 0; i < list->count && got == 0; i++)
-		got = applied_base_copy(editor, &lookup, list->items[i].path,
-					err);
-	if (got == 0)
-		got = tree_editor_save(editor, &made, err);
-	tree_editor_free(&editor);
-	if (got < 0)
-		return got;
-	entry_free(tree);
-	*tree = made;
-	return 0;
-}
-
-/* The present ones: they are in no stored tree. What changed in them since the
- * run began is an edit of the user. */
+/* The present caches are the base of theirs: they are in no stored tree. What
+ * changed in them since the run began is an edit of the user. */
 static int add_caches_to_base(struct apply_plan *a, struct changeset_root *root,
 			      const struct change_list *caches, struct err *err)
 {
+	struct lookup now = {.store = a->c->store, .root = &root->now.root};
+	struct tree_editor *editor =
+		tree_editor_new(a->c->store, &root->base.root);
 	size_t i;
+	int got = 0;
 
 	for (i = 0; i < root->now.note_count; i++)
 		if (root->now.notes[i].kind == NOTE_MOVED &&
 		    changes_is_cache(root->now.notes[i].path))
 			snapshot_add_note(&root->base, NOTE_MOVED,
 					  root->now.notes[i].path, "");
-	return copy_paths(a->c->store, caches, &root->now.root,
-			  &root->base.root, err);
+	for (i = 0; i < caches->count && got == 0; i++)
+		got = applied_base_copy(editor, &now, caches->items[i].path,
+					err);
+	entry_free(&root->base.root);
+	if (got == 0)
+		got = tree_editor_save(editor, &root->base.root, err);
+	tree_editor_free(&editor);
+	lookup_free(&now);
+	return got;
 }
 
 static int load_home_want(struct apply_plan *a, struct err *err)
 {
-	size_t index = a->p->session.root_count;
+	size_t index = a->p->session.root_count, i;
 	struct changeset_root *root = &a->change.roots[index];
 	const struct changes_root *home = changes_home(&a->changes);
-	struct change_list named = {0}, caches = {0};
-	AUTO(entry) struct entry want = {0};
+	char *const *paths = resolve_run_home_paths(a->p);
+	struct changes_root named = *home; /* borrowed */
+	struct change_list caches = {0};
 	int got;
 
-	if (!resolve_run_home_paths(a->p))
+	if (!paths)
 		return 0;
-	choose_home_changes(a, &named, &caches);
-	root->only = list_home_paths(&named);
+	named.list = (struct change_list){0};
+	for (i = 0; i < home->list.count; i++) {
+		const struct change *c = &home->list.items[i];
+
+		if (!is_named_in_home(c->path, paths))
+			continue;
+		*VEC_ADD(&named.list) = *c;
+		if (changes_is_cache(c->path))
+			*VEC_ADD(&caches) = *c;
+	}
+	root->only = late_base_paths(&named);
 	got = refresh_root(a, index, err);
 	if (got == 0)
 		got = take_root_base(a, index, err);
 	if (got == 0)
 		got = add_caches_to_base(a, root, &caches, err);
-	entry_copy(&want, &root->base.root);
-	if (got == 0 && home->delta)
-		got = copy_paths(a->c->store, &named, &home->delta->now, &want,
-				 err);
+	/* The trees have all changes but those of caches. */
 	if (got == 0)
-		got = result_make(a->c->store, &want, home->upper_fd,
-				  home->delta ? &caches : &named, NULL,
-				  &root->want.root, err);
-	free(named.items);
+		got = result_make(
+			a->c->store,
+			home->delta ? &home->delta->now : &root->base.root,
+			home->upper_fd, home->delta ? &caches : &named.list,
+			NULL, &root->want.root, err);
+	free(named.list.items);
 	free(caches.items);
 	return got;
 }

@@ -732,19 +732,13 @@ bool changes_is_cache(const char *home_path)
 	return false;
 }
 
-static void move_change(struct change_list *to, struct change *c)
-{
-	GROW(to->items, to->count, to->capacity);
-	to->items[to->count++] = *c;
-}
-
 void changes_take_caches(struct change_list *home, struct change_list *to)
 {
 	size_t kept = 0, i;
 
 	for (i = 0; i < home->count; i++)
 		if (changes_is_cache(home->items[i].path))
-			move_change(to, &home->items[i]);
+			*VEC_ADD(to) = home->items[i];
 		else
 			home->items[kept++] = home->items[i];
 	home->count = kept;
@@ -755,7 +749,7 @@ void changes_add_caches(struct change_list *home, struct change_list *from)
 	size_t i;
 
 	for (i = 0; i < from->count; i++)
-		move_change(home, &from->items[i]);
+		*VEC_ADD(home) = from->items[i];
 	from->count = 0;
 	SORT_BY_PATH(home->items, home->count, path);
 }

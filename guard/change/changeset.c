@@ -175,8 +175,8 @@ static int save_next_action(void *arg, const struct snapshot *s,
 	struct execution *e = arg;
 
 	*e->seq = s->seq;
-	if (action_save_next(e->roots[0]->project.workspace_fd, e->action, set,
-			     err) < 0)
+	if (action_announce(e->roots[0]->project.workspace_fd, e->action, set,
+			    err) < 0)
 		return -err->num;
 	return e->add_journal ? e->add_journal(e->journal, set, err) : 0;
 }
@@ -220,8 +220,8 @@ static int save_last_action(void *arg, const struct snapshot *s,
 	return applied_base_put(&e->set->c->state, e->action, &e->run, set,
 				err) < 0
 		       ? -err->num
-		       : action_save_last(e->roots[0]->project.workspace_fd,
-					  e->action, set, err);
+		       : action_record(e->roots[0]->project.workspace_fd,
+				       e->action, set, err);
 }
 
 /* Stores each root as it is after the action; the last one together with the

@@ -100,12 +100,11 @@ int changeset_check(struct changeset *set, struct err *err);
 void changeset_wait_starting_runs(const struct changeset *set);
 
 /*
- * Stores the snapshots before, announces the action (a->kind, run_id,
- * undone_kind, undone_before, git, complete; the rest is filled in) in the
- * workspace of the first root, runs the transaction, stores the snapshots after
- * it and makes the action the last one. SIGINT, SIGTERM and SIGHUP are blocked
- * until the end. Errors are those of transaction_run(); the text of an error
- * mentions a journal that is left.
+ * Stores the snapshots before, announces the action (its roots are filled in)
+ * in the workspace of the first root, runs the transaction, stores the
+ * snapshots after it and records the action. SIGINT, SIGTERM and SIGHUP are
+ * blocked until the end. Errors are those of transaction_run(); the text of an
+ * error mentions a journal that is left.
  */
 int changeset_execute(struct changeset *set, struct action *a, struct err *err);
 /* The transaction alone, for files that are no project: no snapshot is stored,

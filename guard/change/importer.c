@@ -35,7 +35,7 @@ static int load_sides(struct context *c, struct session *s, struct sides *ret,
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 
-	if (late_base_ensure(c, s, err) < 0)
+	if (late_base_ensure(c, s, false, err) < 0)
 		return err_context(err,
 				   "the files from before run %s were not "
 				   "stored, so its commits cannot be separated "

@@ -381,10 +381,12 @@ int late_base_widen(struct context *c, struct session *s, struct err *err)
 		       : 0;
 }
 
-int late_base_ensure(struct context *c, struct session *s, struct err *err)
+int late_base_ensure(struct context *c, struct session *s, bool home,
+		     struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
-	bool missing = false;
+	AUTO(change_list) struct change_list caches = {0};
+	bool missing;
 	size_t i;
 	int got = session_base(s, true, err);
 
@@ -393,11 +395,19 @@ int late_base_ensure(struct context *c, struct session *s, struct err *err)
 	if (context_store(c, STORE_WRITE, err) < 0 ||
 	    store_refresh(c->store, err) < 0)
 		return -err->num;
+	missing = home && !s->roots[s->root_count].base;
 	for (i = 0; i < s->root_count; i++)
 		missing |= !s->roots[i].base;
 	if (!missing)
 		return apply_log_convert(c, s, err);
-	if (changes_load(s, NULL, &changes, err) < 0)
+	if (changes_load(s, &c->state, &changes, err) < 0 ||
+	    late_base_take(c->store, &c->state, s, &changes, false, err) < 0)
 		return -err->num;
-	return late_base_take(c->store, &c->state, s, &changes, false, err);
+	if (!home)
+		return 0;
+	changes_take_caches(&changes_home(&changes)->list, &caches);
+	return apply_log_convert(c, s, err) < 0
+		       ? -err->num
+		       : late_base_take_home(c->store, &c->state, s,
+					     changes_home(&changes), err);
 }

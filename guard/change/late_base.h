@@ -40,8 +40,10 @@ int late_base_take_home(struct store *store, const struct state *state,
 int late_base_widen(struct context *c, struct session *s, struct err *err);
 
 /* session_base() with wait, followed by late_base_take() where a base is
- * missing. c->store is open for writing afterwards. */
-int late_base_ensure(struct context *c, struct session *s, struct err *err);
+ * missing, also that of the home directory if home is set. c->store is open for
+ * writing afterwards. */
+int late_base_ensure(struct context *c, struct session *s, bool home,
+		     struct err *err);
 
 /* The paths of a root that a late base and the trees compared with it hold:
  * take_options.only, to free with mem_list_free(). Never empty. */

@@ -133,8 +133,8 @@ int partial_discard_finalize(struct context *c, int workspace_fd,
 
 	if (got < 0)
 		return got;
-	/* The discard is complete: only next-action was left. */
-	if (action_is_last(workspace_fd, &a)) {
+	/* The action is complete: only next-action was left. */
+	if (action_is_recorded(workspace_fd, &a)) {
 		action_drop_next(workspace_fd);
 		return 0;
 	}
@@ -152,12 +152,12 @@ int partial_discard_finalize(struct context *c, int workspace_fd,
 		got = restore_all_parts(st, s, &a, false, err);
 	if (got >= 0)
 		got = sync_layers(st, err);
-	if (got >= 0)
-		got = action_pop_parts(workspace_fd, &a, true, err);
+	if (got >= 0 && a.undone)
+		got = action_record(workspace_fd, &a, NULL, err);
 	/* Parts that cannot be restored count as discarded, and undo can
 	 * restore them later. */
-	else if (got == -EEXIST && strcmp(a.kind, ACTION_PARTS) == 0 &&
-		 action_push_parts(workspace_fd, &a, &ignored) < 0) {
+	else if (got == -EEXIST && !a.undone &&
+		 action_record(workspace_fd, &a, NULL, &ignored) < 0) {
 		*err = ignored;
 		got = -err->num;
 	}
@@ -196,19 +196,19 @@ static int revert_parts(struct context *c, const struct changes *changes,
 
 /* All paths or none: after an error the discarded ones are restored. */
 static int execute_discard(struct context *c, struct session *s,
-			   const struct changes *changes,
-			   const struct action *a, struct err *err)
+			   const struct changes *changes, struct action *a,
+			   struct err *err)
 {
 	auto_close int fd =
 		workspace_open(c->state.workspaces_fd, s->project, true, err);
 	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
 	struct err second;
 
-	if (fd < 0 || lock < 0 || action_save_next(fd, a, NULL, err) < 0)
+	if (fd < 0 || lock < 0 || action_announce(fd, a, NULL, err) < 0)
 		return -err->num;
 	if (revert_parts(c, changes, a, err) == 0 &&
 	    sync_layers(&c->state, err) == 0 &&
-	    action_push_parts(fd, a, err) == 0) {
+	    action_record(fd, a, NULL, err) == 0) {
 		action_drop_next(fd);
 		return 0;
 	}

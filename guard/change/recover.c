@@ -54,12 +54,11 @@ static int restore_run_upper(struct context *c, struct session *s)
 }
 
 int recover_set_undone_state(struct context *c, struct session *s,
-			     const char *undone_kind, bool complete,
+			     const struct action *a, bool complete,
 			     struct err *err)
 {
-	return strcmp(undone_kind, "apply") != 0
-		       ? recover_set_run_state(c, s, complete, err)
-		       : session_set_state(s, RUN_ENDED, err);
+	return !a->undone ? recover_set_run_state(c, s, complete, err)
+			  : session_set_state(s, RUN_ENDED, err);
 }
 
 /* Sets the state of the interrupted action's run: applied or pending. Returns
@@ -90,8 +89,7 @@ static bool finalize_run_state(struct context *c, const struct action *a,
 			      : recover_set_run_state(c, &s, done && complete,
 						      &err);
 	else if (got == 0 && done && strcmp(a->kind, "undo") == 0)
-		got = recover_set_undone_state(c, &s, a->undone_kind, complete,
-					       &err);
+		got = recover_set_undone_state(c, &s, a, complete, &err);
 	if (got < 0)
 		report_warning("%s", err.text);
 	session_free(&s);
@@ -169,8 +167,10 @@ static int is_recorded_action(struct context *c, struct project *p,
 			      struct err *err)
 {
 	AUTO(action) struct action last = {0};
-	int got = action_load_last(p->workspace_fd, &last, err);
 	size_t i;
+	int got = a->undone ? action_load_undone(p->workspace_fd, 0, &last, err)
+			    : action_load_effective(p->workspace_fd, 0, &last,
+						    err);
 
 	*ret_last = got == 0 && action_same(&last, a);
 	if (got < 0 && got != -ENOENT)
@@ -280,8 +280,7 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 			state_log(&c->state, a.kind, "run", a.run_id, "project",
 				  p->path, "note", "finished after a crash",
 				  NULL);
-			if (action_save_last(p->workspace_fd, &a, NULL, err) <
-			    0)
+			if (action_record(p->workspace_fd, &a, NULL, err) < 0)
 				return -err->num;
 		}
 	}

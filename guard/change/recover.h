@@ -6,6 +6,7 @@
 #ifndef GUARD_CHANGE_RECOVER_H
 #define GUARD_CHANGE_RECOVER_H
 
+#include "guard/change/action.h"
 #include "guard/state/context.h"
 
 /*
@@ -32,10 +33,9 @@ int recover_project(struct context *c, const char *project, struct err *err);
  */
 int recover_set_run_state(struct context *c, struct session *s, bool complete,
 			  struct err *err);
-/* The same after an undo, or after the undo of an undo: undone_kind and
- * complete are those of the action. */
+/* The same after an undo or a redo. */
 int recover_set_undone_state(struct context *c, struct session *s,
-			     const char *undone_kind, bool complete,
+			     const struct action *a, bool complete,
 			     struct err *err);
 
 #endif

@@ -138,7 +138,7 @@ static int load_nth(struct undo *u, int workspace_fd, size_t back,
 static int has_action(int workspace_fd, struct err *err)
 {
 	AUTO(action) struct action a = {0};
-	int got = action_load_last(workspace_fd, &a, err);
+	int got = action_load_effective(workspace_fd, 0, &a, err);
 
 	return got == -ENOENT ? action_load_undone(workspace_fd, 0, &a, err)
 			      : got;
@@ -303,9 +303,7 @@ static int record_unreadable(void *arg, const char *path,
 	return project_add_hint(p, path, left, search->left_time, err);
 }
 
-/* Another guard may have done something while the project was waited for. */
-static int check_last_action(const struct undo *u, int workspace_fd,
-			     struct err *err)
+int undo_check_last(const struct undo *u, int workspace_fd, struct err *err)
 {
 	AUTO(action) struct action now = {0};
 
@@ -334,7 +332,7 @@ static int snapshot_undo_root(struct undo *u, size_t index, struct err *err)
 	if (changeset_open_root(&u->change, index, undo_root_path(u, index),
 				err) < 0 ||
 	    (!index && !u->dry &&
-	     check_last_action(u, root->project.workspace_fd, err) < 0) ||
+	     undo_check_last(u, root->project.workspace_fd, err) < 0) ||
 	    tree_diff(u->c->store, &root->base.root, &root->want.root,
 		      record_unreadable, &search, err) < 0)
 		return -err->num;
@@ -418,7 +416,7 @@ static int check(struct undo *u, struct err *err)
 static bool set_undone_run_state(struct undo *u, const struct action *done)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
-	bool applied = strcmp(done->undone_kind, "apply") != 0;
+	bool applied = !done->undone;
 	struct err err;
 	int got;
 
@@ -431,8 +429,8 @@ static bool set_undone_run_state(struct undo *u, const struct action *done)
 	if (got == -EBUSY || got == -ENOENT)
 		return true;
 	if (got == 0)
-		got = recover_set_undone_state(u->c, &s, done->undone_kind,
-					       done->complete, &err);
+		got = recover_set_undone_state(u->c, &s, done, done->complete,
+					       &err);
 	if (got < 0)
 		report_warning(
 			"done, but the record that run %s %s could not be "
@@ -445,15 +443,10 @@ static bool set_undone_run_state(struct undo *u, const struct action *done)
 	return got == 0;
 }
 
-/* The kind of the action that the user took. Older records of a redo do not
- * have it. */
+/* The kind of the action that the user took. */
 static const char *origin_kind(const struct action *a)
 {
-	if (strcmp(a->kind, "undo") != 0)
-		return a->parts.count ? "discard" : a->kind;
-	if (a->origin)
-		return a->origin;
-	return strcmp(a->undone_kind, "undo") == 0 ? "action" : a->undone_kind;
+	return a->origin ?: a->parts.count ? "discard" : a->kind;
 }
 
 char *undo_title(const struct action *a)
@@ -502,19 +495,14 @@ static int move_bases(const struct undo *u, struct action *a, struct err *err)
 int undo_execute(struct undo *u, struct err *err)
 {
 	auto_free char *title = undo_title(&u->last);
-	/* An undo of an undo does the first thing again: in the end the run is
-	 * as after "apply" or as after "undo". */
-	const char *kind = strcmp(u->last.kind, "undo") != 0 ? u->last.kind
-			   : strcmp(u->last.undone_kind, "undo") == 0 ? "apply"
-								      : "undo";
 	AUTO(action)
 	struct action action = {
+		.number = u->last.number,
 		.kind = mem_strdup("undo"),
+		.undone = !u->redo,
 		.run_id = mem_strdup(u->last.run_id),
 		.run_name = mem_strdup(u->last.run_name),
-		.undone_kind = mem_strdup(kind),
 		.origin = mem_strdup(origin_kind(&u->last)),
-		.undone_before = action_before(&u->last),
 		.git = u->last.git,
 		.complete = u->last.complete,
 	};

@@ -59,6 +59,9 @@ bool undo_can_redo(const struct undo *u, struct action *ret);
  * action in the project; -EBUSY: actions in effect of other runs are newer. */
 int undo_count_run(struct undo *u, const char *run, struct err *err);
 
+/* -EBUSY: u->last is no longer the newest action: another guard process did
+ * something while the user was asked, or the project waited for. */
+int undo_check_last(const struct undo *u, int workspace_fd, struct err *err);
 /* "apply of run fix-login", also for an undo of it; to free. */
 char *undo_title(const struct action *a);
 

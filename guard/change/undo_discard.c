@@ -110,7 +110,7 @@ static int forget_discarded_paths(const struct undo *u, struct err *err)
 	if (fd < 0)
 		return fd;
 	lock = action_lock(fd, err);
-	return lock < 0 ? lock : action_pop_parts(fd, &u->last, false, err);
+	return lock < 0 ? lock : action_forget(fd, &u->last, err);
 }
 
 static int fail_expired(const struct undo *u, const char *why, struct err *err)
@@ -140,22 +140,6 @@ static void list_discarded_paths(const struct undo *u, const struct session *s)
 	}
 }
 
-/* Another guard process may have worked in the project while the user was
- * asked. */
-static int check_discard_is_last(const struct undo *u, int workspace_fd,
-				 struct err *err)
-{
-	AUTO(action) struct action now = {0};
-
-	if (action_load_effective(workspace_fd, 0, &now, err) == 0 &&
-	    action_same(&now, &u->last))
-		return 0;
-	return fail(err, EBUSY,
-		    "another guard command changed %s at the same time: "
-		    "nothing undone; try again",
-		    text_quote(u->path));
-}
-
 static int move_paths_back(const struct undo *u, struct session *s,
 			   struct err *err)
 {
@@ -163,12 +147,10 @@ static int move_paths_back(const struct undo *u, struct session *s,
 	auto_close int fd = open_discard_workspace(u, err);
 	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
 	struct action next = *last;
-	char undo[] = "undo", kind[] = ACTION_PARTS;
 
-	next.kind = undo;
-	next.undone_kind = kind;
-	if (fd < 0 || lock < 0 || check_discard_is_last(u, fd, err) < 0 ||
-	    action_save_next(fd, &next, NULL, err) < 0 ||
+	next.undone = true;
+	if (fd < 0 || lock < 0 || undo_check_last(u, fd, err) < 0 ||
+	    action_announce(fd, &next, NULL, err) < 0 ||
 	    partial_discard_finalize(u->c, fd, s, err) < 0)
 		return -err->num;
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,

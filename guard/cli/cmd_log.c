@@ -163,9 +163,38 @@ static bool is_action_line(json_t *line, const struct action *a,
 		       : strcmp(log_line_text(line, "run"), a->run_id) == 0;
 }
 
+/* The line of an action whose process was killed before it wrote one. */
+static void add_missing_line(json_t *lines, const struct action *a,
+			     const char *project, size_t undo)
+{
+	auto_free char *before = mem_printf("%" PRIu64, action_before(a));
+	json_t *line = json_object();
+	char when[32];
+	time_t time = a->time;
+	struct tm utc;
+	size_t at = 0;
+
+	(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ",
+		       gmtime_r(&time, &utc));
+	jsonout_text(line, "time", when);
+	jsonout_text(line, "action", a->parts.count ? "discard" : a->kind);
+	if (*a->run_id)
+		jsonout_text(line, "run", a->run_id);
+	jsonout_text(line, "project", project);
+	if (action_before(a))
+		jsonout_text(line, "before", before);
+	jsonout_number(line, "undo", undo);
+	while (at < json_array_size(lines) &&
+	       strcmp(log_line_text(json_array_get(lines, at), "time"), when) >=
+		       0)
+		at++;
+	(void)json_array_insert_new(lines, at, line);
+}
+
 /* Each action that can be taken back gets "undo": so many have to be. One of
  * several paths has a line for each. */
-static void number_actions(const struct context *c, json_t *lines)
+static void number_actions(const struct context *c, const struct log_options *o,
+			   json_t *lines)
 {
 	struct err ignored;
 	auto_close int fd = workspace_open(c->state.workspaces_fd, c->project,
@@ -175,6 +204,7 @@ static void number_actions(const struct context *c, json_t *lines)
 
 	for (back = 0; fd >= 0; back++) {
 		AUTO(action) struct action a = {0};
+		bool found = false;
 
 		if (action_load_effective(fd, back, &a, &ignored) < 0)
 			return;
@@ -184,9 +214,12 @@ static void number_actions(const struct context *c, json_t *lines)
 				continue;
 			jsonout_set(line, "undo",
 				    json_integer((json_int_t)back + 1));
+			found = true;
 			if (!a.parts.count)
 				break;
 		}
+		if (!found && a.time && back < o->count)
+			add_missing_line(lines, &a, c->project, back + 1);
 	}
 }
 
@@ -201,7 +234,7 @@ static int log_actions(struct context *c, const struct log_options *o,
 	if (got < 0 && got != -ENOENT)
 		return got;
 	array = parse_actions(&log, c, o);
-	number_actions(c, array);
+	number_actions(c, o, array);
 	if (o->json) {
 		jsonstream_print(array);
 	} else {

@@ -68,24 +68,16 @@ static int add_pins_back(int (*load)(int fd, size_t back, struct action *ret,
 	return 0;
 }
 
-/* The pending action, the last two, and the actions of `undo N` and `redo`. */
+/* The announced action, and those of `undo N` and `redo`. */
 static int add_action_pins_of(int fd, struct pins *to, struct names *named,
 			      struct err *err)
 {
-	static int (*const load[])(int fd, struct action *ret,
-				   struct err *err) = {
-		action_load_next, action_load_last, action_load_prior};
-	const size_t count = sizeof(load) / sizeof(*load);
-	size_t i;
+	AUTO(action) struct action next = {0};
+	int got = action_load_next(fd, &next, err);
 
-	for (i = 0; i < count; i++) {
-		AUTO(action) struct action a = {0};
-		int got = load[i](fd, &a, err);
-
-		if (got < 0 && got != -ENOENT)
-			return got;
-		add_pins_of(&a, to, named);
-	}
+	if (got < 0 && got != -ENOENT)
+		return got;
+	add_pins_of(&next, to, named);
 	return add_pins_back(action_load_effective, fd, to, named, err) < 0 ||
 			       add_pins_back(action_load_undone, fd, to, named,
 					     err) < 0

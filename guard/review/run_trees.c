@@ -30,7 +30,7 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 			err, ENOTSUP,
 			"%s of the project only, not of a directory of --cow",
 			what);
-	if (late_base_ensure(c, s, err) < 0)
+	if (late_base_ensure(c, s, false, err) < 0)
 		return err_context(err,
 				   "the files as they were before run %s were "
 				   "not stored",

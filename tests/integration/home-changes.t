@@ -183,7 +183,7 @@ gives 0 'apply accepts a file that only apply has changed' \
 is "$(cat "$HOME/.tool")" 'run
 more' 'apply writes the new content'
 
-# --- the result is what the run left ---
+# --- writes and edits after the end of the run ---
 gives 0 'a run changes a file of the home' \
 	guard run -- sh -c 'echo left >~/.tool; echo left >~/.late'
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")

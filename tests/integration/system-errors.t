@@ -82,6 +82,8 @@ each "$state/runs" EIO open guard diff --name-only
 is "$lied$mute" '' 'a layer that cannot be opened is reported'
 each "$state/runs" EIO getdents guard diff --name-only
 is "$mute" '' 'a layer that cannot be listed is reported'
+# As an earlier guard leaves it: the layer of the home directory is read.
+sed -i '/^home-/d' "$state/runs/$run/record"
 "$stopat" --at 1 --on --every --only getdents \
 	--below "$state/runs/$run/home-upper" \
 	--error EIO -- guard diff >"$out" 2>"$err"

@@ -119,17 +119,6 @@ for how in half zeros garbage; do
 	is "$failed" '' "no verb is refused with files of the state: $how"
 done
 
-fresh
-guard undo -q -y || exit 99
-guard undo -q -y 1 || exit 99
-for name in "$state"/workspaces/*/undone-*; do
-	damage empty "$name"
-done
-gives 1 'redo without records of undone actions is refused' guard redo -y
-says "$err" 'nothing is left to redo'
-verbs
-is "$failed" '' 'no verb is refused with empty records of undone actions'
-
 # --- messages ---
 fresh
 for how in half garbage; do
@@ -141,10 +130,12 @@ for how in half garbage; do
 	gives 0 'log works when the pins are unknown' guard log
 done
 rm "$state/pins"
-damage empty "$state/workspaces"/*/last-action
-gives 1 'undo without the record of the last action is refused' guard undo -y
-says "$err" "'last-action' was damaged, by a power cut or a failing disk"
+damage empty "$state/workspaces"/*/actions
+gives 1 'undo without the log of actions is refused' guard undo -y
+says "$err" "'actions' was damaged, by a power cut or a failing disk"
 says "$err" 'guard log lists the stored versions'
+gives 1 'redo without the log is refused' guard redo -y
+says "$err" 'nothing to redo'
 gives 0 'restore works without that record' guard restore -y first-file
 work=$(grep -l '^name=work$' "$state"/runs/*/record)
 work=${work%/record}

@@ -21,7 +21,7 @@ static void expect_last(int fd, const char *kind, const char *run)
 {
 	AUTO(action) struct action a = {0};
 	struct err err;
-	int got = action_load_last(fd, &a, &err);
+	int got = action_load_effective(fd, 0, &a, &err);
 
 	if (!kind) {
 		assert_int_equal(got, -ENOENT);
@@ -40,7 +40,9 @@ static void an_action_comes_back_as_it_was_saved(void **state)
 		.kind = "undo",
 		.run_id = "3mk9zq-4t",
 		.run_name = "fix-login",
-		.undone_kind = "apply",
+		.number = 4,
+		.origin = "apply",
+		.undone = true,
 		.roots = {&root, 1, 1},
 		.git = true,
 		.complete = true,
@@ -48,25 +50,18 @@ static void an_action_comes_back_as_it_was_saved(void **state)
 	AUTO(action) struct action b = {0};
 	struct err err;
 
-	assert_int_equal(action_load_last(p->fd, &b, &err), -ENOENT);
-	assert_int_equal(action_save_last(p->fd, &a, NULL, &err), 0);
-	assert_int_equal(action_load_last(p->fd, &b, &err), 0);
+	assert_int_equal(action_load_undone(p->fd, 0, &b, &err), -ENOENT);
+	assert_int_equal(action_record(p->fd, &a, NULL, &err), 0);
+	assert_int_equal(action_load_undone(p->fd, 0, &b, &err), 0);
+	assert_int_equal(b.number, 4);
+	assert_true(action_same(&a, &b));
 	assert_string_equal(b.kind, a.kind);
 	assert_string_equal(b.run_id, a.run_id);
 	assert_string_equal(b.run_name, a.run_name);
-	assert_string_equal(b.undone_kind, a.undone_kind);
+	assert_string_equal(b.origin, a.origin);
 	assert_int_equal(b.roots.items[0].before, 7);
 	assert_int_equal(b.roots.items[0].after, 9);
 	assert_true(b.git && b.complete);
-}
-
-static char *head_of(int fd, const char *name)
-{
-	auto_close int file = openat(fd, name, O_RDONLY | O_CLOEXEC);
-	char text[16] = "";
-
-	assert_true(read(file, text, sizeof(text) - 1) > 0);
-	return mem_strndup(text, strcspn(text, "\n"));
 }
 
 static void several_folders_come_back_with_their_paths(void **state)
@@ -78,13 +73,12 @@ static void several_folders_come_back_with_their_paths(void **state)
 		.run_id = mem_strdup("r"),
 	};
 	AUTO(action) struct action b = {0};
-	auto_free char *one = NULL, *two = NULL;
 	struct action_root *o;
 	struct err err;
 
 	*VEC_ADD(&a.roots) = (struct action_root){.before = 7};
-	assert_int_equal(action_save_next(p->fd, &a, NULL, &err), 0);
-	one = head_of(p->fd, "next-action");
+	assert_int_equal(action_announce(p->fd, &a, NULL, &err), 0);
+	assert_int_equal(a.number, 1);
 	o = VEC_ADD(&a.roots);
 	o->path = mem_strdup("/home/a b\nc");
 	o->before = 8;
@@ -95,8 +89,7 @@ static void several_folders_come_back_with_their_paths(void **state)
 	VEC_ADD(&a.roots)->path = mem_strdup("/p");
 	a.roots.items[0].first = 2;
 	mem_list_add(&a.roots.items[0].only, "own");
-	assert_int_equal(action_save_next(p->fd, &a, NULL, &err), 0);
-	two = head_of(p->fd, "next-action");
+	assert_int_equal(action_announce(p->fd, &a, NULL, &err), 0);
 	assert_int_equal(action_load_next(p->fd, &b, &err), 0);
 	assert_int_equal(b.roots.count, 3);
 	assert_string_equal(b.roots.items[1].path, "/home/a b\nc");
@@ -117,9 +110,6 @@ static void several_folders_come_back_with_their_paths(void **state)
 	assert_null(b.roots.items[1].only[2]);
 	assert_null(b.roots.items[2].only);
 	assert_string_equal(b.roots.items[0].only[0], "own");
-	/* An older guard would undo only the first directory. */
-	assert_string_equal(one, "guard-action 1");
-	assert_string_equal(two, "guard-action 2");
 }
 
 static void an_announced_action_goes_once_it_is_the_last(void **state)
@@ -130,15 +120,15 @@ static void an_announced_action_goes_once_it_is_the_last(void **state)
 	AUTO(action) struct action next = {0};
 	struct err err;
 
-	assert_int_equal(action_save_last(p->fd, &old, NULL, &err), 0);
-	assert_int_equal(action_save_next(p->fd, &a, NULL, &err), 0);
+	assert_int_equal(action_record(p->fd, &old, NULL, &err), 0);
+	assert_int_equal(action_announce(p->fd, &a, NULL, &err), 0);
 	expect_last(p->fd, "restore", "");
 	assert_int_equal(action_load_next(p->fd, &next, &err), 0);
 	assert_string_equal(next.kind, "apply");
 	action_close(p->fd, &a);
 	action_free(&next);
 	assert_int_equal(action_load_next(p->fd, &next, &err), 0);
-	assert_int_equal(action_save_last(p->fd, &a, NULL, &err), 0);
+	assert_int_equal(action_record(p->fd, &a, NULL, &err), 0);
 	expect_last(p->fd, "apply", "r");
 	action_close(p->fd, &a);
 	action_free(&next);
@@ -174,7 +164,7 @@ static void a_discard_that_was_announced_only_is_none(void **state)
 	struct action apply = {.kind = "apply", .run_id = "one"};
 	struct err err;
 
-	assert_int_equal(action_save_last(p->fd, &apply, NULL, &err), 0);
+	assert_int_equal(action_record(p->fd, &apply, NULL, &err), 0);
 	move(p, "two", false);
 	(void)close(action_announce_discard(p->fd, "two", NULL, &err));
 	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
@@ -197,7 +187,7 @@ static void a_discard_taken_back_leaves_the_action_before_it(void **state)
 	struct action apply = {.kind = "apply", .run_id = "one"};
 	struct err err;
 
-	assert_int_equal(action_save_last(p->fd, &apply, NULL, &err), 0);
+	assert_int_equal(action_record(p->fd, &apply, NULL, &err), 0);
 	discard(p, "two", true);
 	discard(p, "three", true);
 	expect_last(p->fd, "discard", "three");
@@ -224,9 +214,9 @@ static void an_action_after_a_discard_hides_what_was_before(void **state)
 	struct action next = {.kind = "apply", .run_id = "three"};
 	struct err err;
 
-	assert_int_equal(action_save_last(p->fd, &one, NULL, &err), 0);
+	assert_int_equal(action_record(p->fd, &one, NULL, &err), 0);
 	discard(p, "two", true);
-	assert_int_equal(action_save_last(p->fd, &next, NULL, &err), 0);
+	assert_int_equal(action_record(p->fd, &next, NULL, &err), 0);
 	expect_last(p->fd, "apply", "three");
 	discard(p, "two", true);
 	discard(p, "two", false);
@@ -254,23 +244,31 @@ static void act(int fd, uint64_t before)
 		.kind = "apply", .run_id = "r", .roots = {&root, 1, 1}};
 	struct err err;
 
-	assert_int_equal(action_save_last(fd, &a, NULL, &err), 0);
+	assert_int_equal(action_announce(fd, &a, NULL, &err), 0);
+	assert_int_equal(action_record(fd, &a, NULL, &err), 0);
+	/* Once more, after a sudden end. */
+	assert_int_equal(action_record(fd, &a, NULL, &err), 0);
+	assert_true(action_is_recorded(fd, &a));
 }
 
-static void take_back(int fd, uint64_t before, uint64_t undone_before,
-		      char *undone_kind)
+/* Undoes or redoes the newest action that can be. before: the snapshot before
+ * that. */
+static void swap(int fd, uint64_t before, bool redo)
 {
-	struct action_root root = {.before = before};
-	struct action a = {
-		.kind = "undo",
-		.run_id = "r",
-		.undone_kind = undone_kind,
-		.undone_before = undone_before,
-		.roots = {&root, 1, 1},
-	};
+	AUTO(action) struct action a = {0};
 	struct err err;
 
-	assert_int_equal(action_save_last(fd, &a, NULL, &err), 0);
+	assert_int_equal((redo ? action_load_undone
+			       : action_load_effective)(fd, 0, &a, &err),
+			 0);
+	free(a.kind);
+	a.kind = mem_strdup("undo");
+	a.undone = !redo;
+	a.roots.items[0].before = before;
+	assert_false(action_is_recorded(fd, &a));
+	assert_int_equal(action_announce(fd, &a, NULL, &err), 0);
+	assert_int_equal(action_record(fd, &a, NULL, &err), 0);
+	assert_int_equal(action_record(fd, &a, NULL, &err), 0);
 }
 
 static void what_was_taken_back_is_no_longer_in_effect(void **state)
@@ -283,39 +281,23 @@ static void what_was_taken_back_is_no_longer_in_effect(void **state)
 	expect_effective(p->fd, 0, 3);
 	expect_effective(p->fd, 2, 1);
 	expect_effective(p->fd, 3, 0);
-	take_back(p->fd, 4, 3, "apply");
+	swap(p->fd, 4, false);
 	expect_effective(p->fd, 0, 2);
 	expect_effective(p->fd, 1, 1);
-	take_back(p->fd, 5, 2, "apply");
+	swap(p->fd, 5, false);
 	expect_effective(p->fd, 0, 1);
 	expect_effective(p->fd, 1, 0);
-	/* After a second discard, the undo stands for it. */
-	take_back(p->fd, 6, 5, "undo");
+	/* Redone, it is in effect again. */
+	swap(p->fd, 6, true);
 	expect_effective(p->fd, 0, 6);
 	expect_effective(p->fd, 1, 1);
-	take_back(p->fd, 7, 6, "apply");
+	swap(p->fd, 7, false);
 	expect_effective(p->fd, 0, 1);
-	take_back(p->fd, 8, 1, "apply");
+	swap(p->fd, 8, false);
 	expect_effective(p->fd, 0, 0);
 	act(p->fd, 9);
 	expect_effective(p->fd, 0, 9);
 	expect_effective(p->fd, 1, 0);
-}
-
-static void one_saved_again_after_a_sudden_end_counts_once(void **state)
-{
-	struct folder_box *p = *state;
-
-	act(p->fd, 1);
-	act(p->fd, 2);
-	act(p->fd, 2);
-	expect_effective(p->fd, 1, 1);
-	expect_effective(p->fd, 2, 0);
-	act(p->fd, 3);
-	take_back(p->fd, 4, 3, "apply");
-	take_back(p->fd, 4, 3, "apply");
-	expect_effective(p->fd, 0, 2);
-	expect_effective(p->fd, 1, 1);
 }
 
 static void the_oldest_are_forgotten(void **state)
@@ -345,15 +327,11 @@ static void expect_undone(int fd, size_t back, const char *kind)
 static void a_discard_below_an_undo_can_be_taken_back(void **state)
 {
 	struct folder_box *p = *state;
-	AUTO(action) struct action a = {0};
-	struct err err;
 
 	act(p->fd, 1);
 	discard(p, "two", true);
 	act(p->fd, 2);
-	take_back(p->fd, 3, 2, "apply");
-	assert_int_equal(action_load_prior(p->fd, &a, &err), 0);
-	assert_int_equal(action_before(&a), 1);
+	swap(p->fd, 3, false);
 	discard(p, "two", false);
 	expect_last(p->fd, "apply", "r");
 	expect_effective(p->fd, 0, 1);
@@ -364,7 +342,7 @@ static void a_discard_below_an_undo_can_be_taken_back(void **state)
 	expect_undone(p->fd, 2, NULL);
 	discard(p, "two", true);
 	expect_undone(p->fd, 0, "undo");
-	take_back(p->fd, 4, 3, "undo");
+	swap(p->fd, 4, true);
 	expect_undone(p->fd, 0, NULL);
 	expect_last(p->fd, "undo", "r");
 	expect_effective(p->fd, 0, 4);
@@ -377,12 +355,12 @@ static void a_new_action_ends_the_list_of_undone_ones(void **state)
 
 	act(p->fd, 1);
 	act(p->fd, 2);
-	take_back(p->fd, 3, 2, "apply");
-	take_back(p->fd, 4, 1, "apply");
+	swap(p->fd, 3, false);
+	swap(p->fd, 4, false);
 	expect_undone(p->fd, 0, "undo");
 	expect_undone(p->fd, 1, "undo");
 	expect_undone(p->fd, 2, NULL);
-	take_back(p->fd, 5, 4, "undo");
+	swap(p->fd, 5, true);
 	expect_undone(p->fd, 0, "undo");
 	expect_undone(p->fd, 1, NULL);
 	act(p->fd, 6);
@@ -400,8 +378,9 @@ static void paths(int fd, const char *kept, const char *path)
 	struct err err;
 
 	action_add_part(&a, kept, "upper-2", path);
-	assert_int_equal(action_push_parts(fd, &a, &err), 0);
-	assert_int_equal(action_push_parts(fd, &a, &err), 0);
+	assert_int_equal(action_announce(fd, &a, NULL, &err), 0);
+	assert_int_equal(action_record(fd, &a, NULL, &err), 0);
+	assert_int_equal(action_record(fd, &a, NULL, &err), 0);
 }
 
 static void expect_paths(int fd, const char *kept, const char *path)
@@ -422,32 +401,37 @@ static void forget_paths(int fd)
 	struct err err;
 
 	assert_int_equal(action_load_effective(fd, 0, &a, &err), 0);
-	assert_int_equal(action_pop_parts(fd, &a, true, &err), 0);
-	/* The action is no longer the newest: no other one is removed. */
-	assert_int_equal(action_pop_parts(fd, &a, true, &err), 0);
+	a.undone = true;
+	assert_int_equal(action_record(fd, &a, NULL, &err), 0);
+	assert_int_equal(action_record(fd, &a, NULL, &err), 0);
 }
 
 static void discards_of_paths_are_taken_back_one_by_one(void **state)
 {
 	struct folder_box *p = *state;
-	auto_free char *head = NULL;
 
 	act(p->fd, 1);
 	paths(p->fd, "one", "a b/c\nd");
 	paths(p->fd, "two", "");
 	paths(p->fd, "three", "x");
-	head = head_of(p->fd, "last-action");
-	assert_string_equal(head, "guard-action 3");
 	expect_paths(p->fd, "three", "x");
 	forget_paths(p->fd);
 	expect_paths(p->fd, "two", "");
 	act(p->fd, 2);
-	take_back(p->fd, 3, 2, "apply");
+	swap(p->fd, 3, false);
 	expect_paths(p->fd, "two", "");
 	forget_paths(p->fd);
 	expect_paths(p->fd, "one", "a b/c\nd");
 	forget_paths(p->fd);
 	expect_effective(p->fd, 0, 1);
+}
+
+static void write_file(int dir, const char *name, const char *text)
+{
+	auto_close int fd = openat(
+		dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
 static void a_part_that_leads_elsewhere_is_damaged(void **state)
@@ -462,21 +446,76 @@ static void a_part_that_leads_elsewhere_is_damaged(void **state)
 
 	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		AUTO(action) struct action a = {0};
-		auto_free char *text =
-			mem_printf("guard-action 3\nkind=discard-paths\nrun=r\n"
-				   "before=1\nafter=1\npart=%s\n",
-				   parts[i]);
-		auto_close int fd =
-			openat(p->fd, "last-action",
-			       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		auto_free char *text = mem_printf(
+			"guard-actions 1\naction=1\nkind=discard-paths\n"
+			"run=r\nbefore=1\nafter=1\npart=%s\nend=1\n",
+			parts[i]);
 
-		assert_int_equal(write(fd, text, strlen(text)),
-				 (ssize_t)strlen(text));
-		assert_int_equal(action_load_last(p->fd, &a, &err), -ENOENT);
+		write_file(p->fd, "actions", text);
+		assert_int_equal(action_load_effective(p->fd, 0, &a, &err),
+				 -ENOENT);
 		assert_int_equal(
-			renameat(p->fd, "last-action.damaged", p->fd, "kept"),
-			0);
+			renameat(p->fd, "actions.damaged", p->fd, "kept"), 0);
 	}
+}
+
+/* Without its last lines it would be a log of fewer actions. */
+static void a_log_that_was_cut_is_damaged(void **state)
+{
+	struct folder_box *p = *state;
+	AUTO(action) struct action a = {0};
+	struct err err;
+
+	write_file(p->fd, "actions",
+		   "guard-actions 1\naction=1\nkind=apply\nrun=r\n");
+	assert_int_equal(action_load_effective(p->fd, 0, &a, &err), -ENOENT);
+	assert_int_equal(faccessat(p->fd, "actions.damaged", F_OK, 0), 0);
+}
+
+#define EARLIER(kind, before, more)                                            \
+	"guard-action 1\nkind=" kind "\nrun=r\nbefore=" before                 \
+	"\nafter=1\n" more
+
+static void the_files_of_an_earlier_guard_become_the_log(void **state)
+{
+	struct folder_box *p = *state;
+	AUTO(action) struct action next = {0};
+	struct err err;
+
+	write_file(p->fd, "done-1", EARLIER("apply", "11", ""));
+	write_file(p->fd, "done-2",
+		   EARLIER("undo", "12", "undoes=undo\ntakes=9\n"));
+	write_file(p->fd, "undone-1",
+		   EARLIER("undo", "13", "undoes=apply\ntakes=8\n"));
+	write_file(p->fd, "undone-2", EARLIER("discard", "0", ""));
+	write_file(p->fd, "undone-3",
+		   EARLIER("undo", "14", "undoes=apply\ntakes=7\n"));
+	/* A crash has left it in two files. */
+	write_file(p->fd, "last-action",
+		   EARLIER("undo", "14", "undoes=apply\ntakes=7\n"));
+	write_file(p->fd, "next-action",
+		   EARLIER("undo", "15", "undoes=undo\ntakes=12\n"));
+	expect_effective(p->fd, 0, 12);
+	expect_effective(p->fd, 1, 11);
+	expect_effective(p->fd, 2, 0);
+	expect_undone(p->fd, 0, "undo");
+	expect_undone(p->fd, 1, "discard");
+	expect_undone(p->fd, 2, "undo");
+	expect_undone(p->fd, 3, NULL);
+	/* The announcement tells which action is undone. */
+	assert_int_equal(action_load_next(p->fd, &next, &err), 0);
+	next.undone = true;
+	assert_int_equal(action_record(p->fd, &next, NULL, &err), 0);
+	expect_effective(p->fd, 0, 11);
+	expect_effective(p->fd, 1, 0);
+	swap(p->fd, 16, true);
+	expect_effective(p->fd, 0, 16);
+	act(p->fd, 17);
+	expect_effective(p->fd, 2, 11);
+	expect_undone(p->fd, 0, NULL);
+	assert_int_equal(faccessat(p->fd, "done-1", F_OK, 0), -1);
+	assert_int_equal(faccessat(p->fd, "undone-3", F_OK, 0), -1);
+	assert_int_equal(faccessat(p->fd, "last-action", F_OK, 0), -1);
 }
 
 #define TEST(name)                                                             \
@@ -494,12 +533,13 @@ int main(void)
 		TEST(a_discard_that_was_the_first_action_leaves_none),
 		TEST(an_action_after_a_discard_hides_what_was_before),
 		TEST(what_was_taken_back_is_no_longer_in_effect),
-		TEST(one_saved_again_after_a_sudden_end_counts_once),
 		TEST(the_oldest_are_forgotten),
 		TEST(a_discard_below_an_undo_can_be_taken_back),
 		TEST(a_new_action_ends_the_list_of_undone_ones),
 		TEST(discards_of_paths_are_taken_back_one_by_one),
 		TEST(a_part_that_leads_elsewhere_is_damaged),
+		TEST(a_log_that_was_cut_is_damaged),
+		TEST(the_files_of_an_earlier_guard_become_the_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
