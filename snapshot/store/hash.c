@@ -1,12 +1,15 @@
 #include "snapshot/store/hash.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 /* Numbers above those from which gear tables are made. */
 #define SECOND_NUMBER ((uint64_t)1 << 32)
+/* So many bytes of a mapped file are in memory at once. */
+#define MAPPED_MOST ((size_t)1 << 20)
 
 static void put_64(unsigned char *to, const void *secret, const void *data,
 		   size_t len)
@@ -65,6 +68,22 @@ uint64_t hash_derive(const void *secret, uint64_t number)
 uint64_t hash_check(const void *data, size_t len)
 {
 	return XXH3_64bits(len ? data : "", len);
+}
+
+uint64_t hash_check_mapped(const void *map, size_t from, size_t len)
+{
+	const unsigned char *data = map;
+	XXH3_state_t state;
+	size_t n;
+
+	XXH3_INITSTATE(&state);
+	(void)XXH3_64bits_reset(&state);
+	for (; from < len; from += n) {
+		n = len - from < MAPPED_MOST ? len - from : MAPPED_MOST;
+		(void)XXH3_64bits_update(&state, data + from, n);
+		(void)madvise((void *)(uintptr_t)map, from + n, MADV_DONTNEED);
+	}
+	return XXH3_64bits_digest(&state);
 }
 
 uint64_t hash_check_parts(const struct buf *const *parts, size_t count)

@@ -52,6 +52,10 @@ uint64_t hash_derive(const void *secret, uint64_t number);
 
 /* The unkeyed 64-bit check of the bytes. */
 uint64_t hash_check(const void *data, size_t len);
+/* The check of the bytes from `from` to the end of a mapped file. Its pages
+ * leave the memory of this process again, so a caller that then reads a few of
+ * them does not have the whole file in memory. */
+uint64_t hash_check_mapped(const void *map, size_t from, size_t len);
 /* The check of several buffers, one behind the other. */
 uint64_t hash_check_parts(const struct buf *const *parts, size_t count);
 

@@ -84,7 +84,7 @@ static bool matches_cache_key(struct statcache *c, const struct cache_key *key)
 		return false;
 	left -= h->attrs * sizeof(struct cache_attrs);
 	if (h->names != left ||
-	    h->check != hash_check(at, c->map_len - sizeof(*h)))
+	    h->check != hash_check_mapped(h, sizeof(*h), c->map_len))
 		return false;
 	c->head = h;
 	c->dirs = (const void *)at;
@@ -108,7 +108,7 @@ struct statcache *statcache_open(const char *path, const struct cache_key *key)
 		return NULL;
 	c = mem_zalloc(sizeof(*c));
 	c->map_len = (size_t)st.st_size;
-	c->mapping = mapping_new(fd, c->map_len, true);
+	c->mapping = mapping_new(fd, c->map_len, false);
 	if (!c->mapping) {
 		free(c);
 		return NULL;

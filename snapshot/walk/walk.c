@@ -563,7 +563,7 @@ void walk_end_part(struct walk *w, struct walk_dir *f)
 			(void)err_context(&err, "store directory %s",
 					  text_quote(path));
 			walk_fail(w, &err);
-		} else {
+		} else if (!w->options->only) {
 			add_dir_to_cache(w, f);
 		}
 		walk_dir_free_below(f);

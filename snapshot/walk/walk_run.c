@@ -382,6 +382,22 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	}
 }
 
+/* The first of f's entries in the cache, from `at` on, whose name is not before
+ * name: mostly the one at `at`, but a wanted name may be far behind it. */
+static size_t cached_index(const struct walk *w, const struct walk_dir *f,
+			   size_t at, const char *name)
+{
+	size_t end = f->entry_count, middle;
+
+	for (middle = at; at < end; middle = at + (end - at) / 2)
+		if (strcmp(statcache_name(w->cache, &f->entries[middle]),
+			   name) < 0)
+			at = middle + 1;
+		else
+			end = middle;
+	return at;
+}
+
 static void scan_dir_names(struct dir_scan *s)
 {
 	struct walk_dir *f = s->dir;
@@ -391,14 +407,11 @@ static void scan_dir_names(struct dir_scan *s)
 	for (i = 0; i < f->count && !atomic_load(&w->failed); i++) {
 		const char *name = walk_item_name(w, f, i);
 		const struct cache_entry *e = NULL;
-		int order = -1;
 
-		while (at < f->entry_count &&
-		       (order = strcmp(
-				statcache_name(w->cache, &f->entries[at]),
-				name)) < 0)
-			at++;
-		if (at < f->entry_count && order == 0)
+		at = f->listed ? cached_index(w, f, at, name) : i;
+		if (at < f->entry_count &&
+		    strcmp(statcache_name(w->cache, &f->entries[at]), name) ==
+			    0)
 			e = &f->entries[at++];
 		/* All names so far are the cache's, in the same order. */
 		if (!f->items && (!e || at != i + 1))

@@ -271,6 +271,21 @@ row_huge() {
 
 # ---- growth ----
 
+# one_of_all DIR COUNT: the memory that one file needs beside all others
+one_of_all() {
+	(
+		cd "$1"
+		one=$(find . -type f | head -n 1)
+		measure 3 30 -w 1 apply -p "'$guard' run -q -- \
+				sh -c 'date +%N >$one'" "$guard" apply -q -y ';;' \
+			restore -p "date +%N >$one" "$guard" restore -q -y "$one"
+	)
+	for verb in apply restore; do
+		fact growth "peak memory of $verb, 1 file of $2" \
+			"$(($(value_of $verb 8) / 1024))" MB 40
+	done
+}
+
 row_growth() {
 	sizes="10000 100000 1000000"
 	[ -z "$quick" ] || sizes="2000 20000"
@@ -300,6 +315,7 @@ row_growth() {
 		(cd "$base/growth-$count" && measure 3 30 -w 1 \
 			"unchanged$count" "$guard" snapshot -q -m bench)
 		cat "$results" >>"$base/growths"
+		one_of_all "$base/growth-$count" "$count"
 		wipe "$base/growth-$count"
 	done
 	for kind in first unchanged; do
