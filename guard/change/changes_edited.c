@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/dirtree.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "guard/change/applied_base.h"
 #include "guard/change/delta.h"
@@ -47,21 +48,45 @@ static bool is_only_touched(const struct changes_root *root, const char *path,
 						    e, &ignored) == 1;
 }
 
-/* The real entry at path; mode 0: none. False: unknown. */
-static bool side_here(const struct changes_root *root, const char *path,
-		      struct change_side *ret)
+/* The real directory of a path. The next path of a list is mostly in the same
+ * one, which is opened once then. */
+struct real_parent {
+	char *path; /* NULL: none yet */
+	int fd; /* or a negative errno */
+};
+
+static void real_parent_free(struct real_parent *p)
 {
-	const char *name = path;
-	struct err why = {0};
-	auto_close int parent = -1;
+	fd_close(&p->fd);
+	free(p->path);
+}
+
+static int real_parent_of(const struct changes_root *root,
+			  struct real_parent *p, const char *path)
+{
+	auto_free char *parent = path_parent(path);
+	struct err ignored;
+
+	if (p->path && strcmp(p->path, parent) == 0)
+		return p->fd;
+	real_parent_free(p);
+	p->path = TAKE(parent);
+	p->fd = beneath_open(root->lower_fd, p->path, O_PATH | O_DIRECTORY, 0,
+			     &ignored);
+	return p->fd;
+}
+
+/* The real entry at path; mode 0: none. False: unknown. */
+static bool side_here(const struct changes_root *root, struct real_parent *last,
+		      const char *path, struct change_side *ret)
+{
+	int parent = real_parent_of(root, last, path);
 	struct meta m;
 
 	*ret = (struct change_side){0};
-	if (*path)
-		parent = beneath_parent(root->lower_fd, path, &name, &why);
-	if (*path && parent < 0)
-		return why.num == ENOENT || why.num == ENOTDIR;
-	if (meta_get(*path ? parent : root->lower_fd, name, &m) < 0)
+	if (parent < 0)
+		return parent == -ENOENT || parent == -ENOTDIR;
+	if (meta_get(parent, path_name(path), &m) < 0)
 		return errno == ENOENT || errno == ENOTDIR;
 	*ret = (struct change_side){
 		.mode = m.mode,
@@ -75,7 +100,8 @@ static bool side_here(const struct changes_root *root, const char *path,
 
 /* Whether the real entry differs from the base of the change (now: from the
  * result); true also when it cannot be read. */
-static int differs_here(const struct changes_root *root, const struct change *c,
+static int differs_here(const struct changes_root *root,
+			struct real_parent *last, const struct change *c,
 			bool now, struct err *err)
 {
 	const struct change_side *side = now ? &c->now : &c->old;
@@ -85,7 +111,8 @@ static int differs_here(const struct changes_root *root, const struct change *c,
 	auto_close int fd = -1;
 	bool timed;
 
-	if (!side_here(root, c->path, &here) || !is_like_side(&here, side))
+	if (!side_here(root, last, c->path, &here) ||
+	    !is_like_side(&here, side))
 		return 1;
 	/* A run can write other bytes and set the old time: then only the bytes
 	 * tell one side from the other. */
@@ -106,21 +133,24 @@ static int differs_here(const struct changes_root *root, const struct change *c,
 
 bool changes_is_edited(const struct changes_root *root, const struct change *c)
 {
+	AUTO(real_parent) struct real_parent parent = {.fd = -1};
 	struct change_side here;
 
-	return !side_here(root, c->path, &here) ||
+	return !side_here(root, &parent, c->path, &here) ||
 	       !is_like_side(&here, &c->old) || !is_timed(&here, &c->old);
 }
 
 int changes_drop_present(struct changes_root *root, struct store *store,
 			 struct err *err)
 {
+	AUTO(real_parent) struct real_parent parent = {.fd = -1};
 	struct change_list *list = &root->list;
 	size_t kept = 0, i;
 
 	root->store = store;
 	for (i = 0; i < list->count; i++) {
-		int got = differs_here(root, &list->items[i], true, err);
+		int got =
+			differs_here(root, &parent, &list->items[i], true, err);
 
 		if (got < 0)
 			return got;
@@ -156,12 +186,13 @@ static bool has_added_entry(const struct changes_root *root, const char *path)
 static int mark_delta(struct changes_root *root, struct store *store,
 		      struct err *err)
 {
+	AUTO(real_parent) struct real_parent parent = {.fd = -1};
 	size_t i, k;
 
 	root->store = store;
 	for (i = 0; i < root->list.count; i++) {
 		struct change *c = &root->list.items[i];
-		int got = differs_here(root, c, false, err);
+		int got = differs_here(root, &parent, c, false, err);
 
 		if (got < 0)
 			return got;

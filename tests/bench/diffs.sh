@@ -41,15 +41,16 @@ make_changed() {
 	wipe "$base/packages"
 }
 
-# beside_git NAME TEXT TARGET: three lines
+# beside_git NAME TEXT FIRST ALL: targets of the first hunk, and of the
+# processor time
 beside_git() {
-	set -- "$1" "$2" "$3" "guard-$1" "git-$1"
+	set -- "$1" "$2" "$3" "guard-$1" "git-$1" "$4"
 	FIELD=6
 	line diff-first "$2, git diff to the first hunk" "$5"
 	line diff-first "  guard diff" "$4" "$5" git "$3"
 	FIELD=9
 	line diff-first "  processor time of all of git diff" "$5"
-	line diff-first "  of guard diff" "$4" "$5" git "$3"
+	line diff-first "  of guard diff" "$4" "$5" git "$6"
 	unset FIELD
 	fact diff-first "  peak memory of git diff" \
 		"$(($(value_of "$5" 8) / 1024))" MB
@@ -75,8 +76,8 @@ row_diff_first() {
 			"git-$name" -d "$base/$name-git" -t @@ git diff
 	done
 	measure 9 120 -w 1 "$@"
-	beside_git changed "$changed_count changed files" 1.5
-	beside_git added "$added_count new files" 1.5
+	beside_git changed "$changed_count changed files" 1.3 1.5
+	beside_git added "$added_count new files" 1.3 1.5
 }
 
 # From the start to the list on the screen, and its end by a key that is typed
