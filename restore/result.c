@@ -122,24 +122,24 @@ static int store_layer_entry(struct result *r, const char *path,
 	auto_free char *dir = path_parent(path);
 	const char *name = path_name(path);
 	struct meta m;
-	int fd = -1, got;
+	int got;
 
 	if (enter_layer_dir(r, dir, err) < 0)
 		return -err->num;
-	if (meta_get(r->dir_fd, name, &m) < 0)
-		return fail_errno(err, "stat it");
-	/* The entry must be readable during the read. */
-	if (S_ISREG(m.mode) || S_ISDIR(m.mode)) {
-		struct err ignored;
-
-		fd = upper_open(r->dir_fd, name, O_RDONLY,
-				S_ISDIR(m.mode) ? 0500 : 0400, &opened,
-				&ignored);
-		if (fd >= 0)
-			(void)close(fd);
-	}
 	got = take_entry(r->store, r->dir_fd, name, LAYER_XATTR_PREFIX, ret,
 			 err);
+	if (got == -EACCES && meta_get(r->dir_fd, name, &m) == 0 &&
+	    (S_ISREG(m.mode) || S_ISDIR(m.mode))) {
+		/* The entry must be readable during the read. */
+		struct err ignored;
+		auto_close int fd = upper_open(r->dir_fd, name, O_RDONLY,
+					       S_ISDIR(m.mode) ? 0500 : 0400,
+					       &opened, &ignored);
+
+		if (fd >= 0)
+			got = take_entry(r->store, r->dir_fd, name,
+					 LAYER_XATTR_PREFIX, ret, err);
+	}
 	if (got == -EACCES && meta_get(r->dir_fd, name, &m) < 0) {
 		got = fail_errno(err, "stat it");
 	} else if (got == -EACCES) {
