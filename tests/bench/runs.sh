@@ -199,17 +199,29 @@ row_apply_new() {
 			try -n -D $base/overlay cp -a $base/source new;
 			sync -f $base" \
 		sh -c "try commit $base/overlay && sync -f $base"
+	set -- "$@" ';;' undo -d "$project" \
+		-p "$again; '$guard' apply -q -y; sync -f $base" \
+		"$guard" undo -q -y
 	measure 3 150 "$@"
 	line apply-new "cp -a of $count new files, synced" cp
 	line apply-new "mv of them, synced" mv cp cp
 	line apply-new "rsync -a of them, synced" rsync cp cp
 	line apply-new "try commit of them, synced" try cp cp
 	line apply-new "guard apply of them" guard cp cp 0.3
+	line apply-new "guard undo of that apply" undo guard apply 1.3
 	peak apply-new "peak memory of that apply" guard $count
-	measure 1 60 run -d "$project" -p "cd $project
-		'$guard' discard -q -y >/dev/null 2>&1; $(wiped "$project/new")" \
-		"$guard" run -q -- cp -a "$base/source" new
+	wipe "$project/new"
+	fresh=$(wiped "$base/state-new")
+	set -- env GUARD_HOME="$base/state-new" "$guard"
+	measure 3 100 run -p "$fresh" -d "$project" "$@" run -q -- \
+		sh -c "cp -a $base/source new && $empty/payload" ';;' \
+		snapshot -p "$fresh" -d "$base/source" "$@" snapshot -q -m bench
 	peak apply-new "peak memory of a run that makes them" run $count
+	fact apply-new "the run's end beside a snapshot of them" \
+		"$(awk -v all="$(value_of run 3)" -v command="$(value_of run 6)" \
+			-v snapshot="$(value_of snapshot 3)" \
+			'BEGIN { print (all - command) / snapshot }')" times 1.3
+	wipe "$base/state-new"
 	wipe "$base/copy"
 	wipe "$base/moved"
 	wipe "$base/overlay"
