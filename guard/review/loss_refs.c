@@ -92,12 +92,17 @@ static bool find_new_tip(struct ref_judge *j, const char *name,
 	return e || view_find(j->view, PACKED);
 }
 
-static int add_lost_ref(void *arg, const char *name, const struct gitid *id)
+static int add_lost_ref(void *arg, const char *name, const struct gitid *id,
+			struct err *err)
 {
 	struct ref_judge *j = arg;
 	struct gitid now;
-	bool known = find_new_tip(j, name, &now);
+	bool known;
 
+	(void)err;
+	if (!id)
+		return 0;
+	known = find_new_tip(j, name, &now);
 	if (!known)
 		now = *id;
 	if (*now.hex && gitcopies_has(j->git, &now))

@@ -25,6 +25,17 @@ int gitclean_read(struct store *store, const struct entry *e, struct buf *to,
 	return 0;
 }
 
+void gitclean_drop_returns(struct buf *bytes)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < bytes->len; i++)
+		if (bytes->data[i] != '\r' || i + 1 == bytes->len ||
+		    bytes->data[i + 1] != '\n')
+			bytes->data[kept++] = bytes->data[i];
+	bytes->len = kept;
+}
+
 /* Attributes may come from the index; without an index there are none. */
 bool gitclean_begin(const struct libgit *git, git_repository *repo)
 {

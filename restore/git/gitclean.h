@@ -21,6 +21,8 @@ uint32_t gitclean_mode(const struct entry *e);
 /* Appends the bytes of a file or the target of a link; nothing for others. */
 int gitclean_read(struct store *store, const struct entry *e, struct buf *to,
 		  struct err *err);
+/* Turns CR LF into LF. */
+void gitclean_drop_returns(struct buf *bytes);
 
 /* Must be called first. False: libgit2 cannot read the index (split or sparse),
  * and an empty index replaces it in memory, which must not be written. */

@@ -39,6 +39,7 @@ struct commit {
 	git_tree *tree; /* of it, or NULL */
 	char *ref;
 	bool head; /* HEAD's branch */
+	bool begins; /* the branch does not exist yet */
 	struct pathset meant;
 	VEC(struct gitchange) changes;
 	git_oid id;
@@ -155,35 +156,19 @@ static int find_branch(struct commit *c, const char *branch, struct err *err)
 
 /* git stores a branch as a file, so no branch can be a directory above another.
  */
-static int fits_others(struct commit *c, struct err *err)
+static int check_other_ref(void *arg, const char *name, const struct gitid *id,
+			   struct err *err)
 {
-	auto_free char *below = mem_printf("%s/*", c->ref);
-	auto_free char *above = mem_strdup(c->ref);
-	git_reference_iterator *i = NULL;
-	const char *other = NULL;
-	char *slash;
-	int got = 0;
+	const struct commit *c = arg;
 
-	while (!other &&
-	       (slash = strrchr(above, '/')) > above + strlen(HEADS) - 1) {
-		git_oid id;
-
-		*slash = '\0';
-		if (c->git->reference_name_to_id(&id, c->repo, above) == 0)
-			other = above;
-	}
-	if (!other &&
-	    c->git->reference_iterator_glob_new(&i, c->repo, below) == 0 &&
-	    c->git->reference_next_name(&other, i) < 0)
-		other = NULL;
-	if (other)
-		got = fail(err, EEXIST,
-			   "branch %s exists, so git cannot create %s: use "
-			   "another name",
-			   text_quote(other + strlen(HEADS)),
-			   text_quote(c->ref + strlen(HEADS)));
-	c->git->reference_iterator_free(i);
-	return got;
+	(void)id;
+	return path_below(name, c->ref) || path_below(c->ref, name)
+		       ? fail(err, EEXIST,
+			      "branch %s exists, so git cannot create %s: use "
+			      "another name",
+			      text_quote(name + strlen(HEADS)),
+			      text_quote(c->ref + strlen(HEADS)))
+		       : 0;
 }
 
 static int find_tip(struct commit *c, struct err *err)
@@ -202,11 +187,13 @@ static int find_tip(struct commit *c, struct err *err)
 	c->git->reference_free(ref);
 	if (got != 0 && got != GIT_ENOTFOUND)
 		return libgit_failed(c->ref, err);
-	if (got != 0 && !c->head && fits_others(c, err) < 0)
+	if (got != 0 && !c->head &&
+	    libgit_each_ref(c->git, c->repo, check_other_ref, c, err) < 0)
 		return -err->num;
+	c->begins = got != 0;
 	/* A new branch begins where HEAD is. */
 	got = c->git->reference_name_to_id(&id, c->repo,
-					   got == 0 ? c->ref : "HEAD");
+					   c->begins ? "HEAD" : c->ref);
 	if (got == GIT_ENOTFOUND || got == GIT_EUNBORNBRANCH)
 		return 0;
 	if (got < 0 || c->git->commit_lookup(&c->tip, c->repo, &id) < 0 ||
@@ -217,34 +204,6 @@ static int find_tip(struct commit *c, struct err *err)
 
 /* --- the changes --- */
 
-/* The branch's entry: its mode (0: none; other than a blob: skipped). */
-static uint32_t find_in_tree(const struct commit *c, const git_tree *tree,
-			     const char *path, git_oid *ret)
-{
-	git_tree_entry *e = NULL;
-	uint32_t mode;
-
-	if (!tree || c->git->tree_entry_bypath(&e, tree, path) < 0)
-		return 0;
-	mode = (uint32_t)c->git->tree_entry_filemode(e);
-	*ret = *c->git->tree_entry_id(e);
-	c->git->tree_entry_free(e);
-	return mode;
-}
-
-static int read_branch_blob(struct commit *c, const git_oid *id, struct buf *to,
-			    struct err *err)
-{
-	git_blob *blob = NULL;
-
-	if (c->git->blob_lookup(&blob, c->repo, id) < 0)
-		return libgit_failed("read a file of the branch", err);
-	buf_add(to, c->git->blob_rawcontent(blob),
-		(size_t)c->git->blob_rawsize(blob));
-	c->git->blob_free(blob);
-	return 0;
-}
-
 static int conflict(const struct commit *c, const char *path, struct err *err)
 {
 	return fail(err, EEXIST,
@@ -252,17 +211,6 @@ static int conflict(const struct commit *c, const char *path, struct err *err)
 		    "change does not apply: commit your own change first, or "
 		    "exclude the path",
 		    c->made.branch, text_quote(path));
-}
-
-static void drop_returns(struct buf *b)
-{
-	size_t kept = 0, i;
-
-	for (i = 0; i < b->len; i++)
-		if (b->data[i] != '\r' || i + 1 == b->len ||
-		    b->data[i + 1] != '\n')
-			b->data[kept++] = b->data[i];
-	b->len = kept;
 }
 
 /* bytes: of u, unless u is a deletion. */
@@ -302,7 +250,7 @@ static int add_tree_change(struct commit *c, const char *path,
 	uint32_t was = gitclean_mode(a);
 	int got;
 
-	u.had = find_in_tree(c, c->tree, path, &u.had_id);
+	u.had = libgit_find(c->git, c->tree, path, &u.had_id);
 	/* Complete deletion is checked when all changes are known. */
 	if (u.had == GIT_FILEMODE_TREE && u.was_dir) {
 		u.had = 0;
@@ -314,9 +262,10 @@ static int add_tree_change(struct commit *c, const char *path,
 	if (!u.had && !u.mode)
 		return 0;
 	if (gitclean_read(c->store, a, &old, err) < 0 ||
-	    gitclean_read(c->store, b, &now, err) < 0 ||
-	    (u.had && read_branch_blob(c, &u.had_id, &branch, err) < 0))
+	    gitclean_read(c->store, b, &now, err) < 0)
 		return -err->num;
+	if (u.had && libgit_read_blob(c->git, c->repo, &u.had_id, &branch) < 0)
+		return libgit_failed("read a file of the branch", err);
 	/* The branch has the version from the start of the run. */
 	if (u.had && was && buf_same(&old, &branch))
 		return push_gitchange(c, path, &u, &now, err);
@@ -342,8 +291,8 @@ static int add_tree_change(struct commit *c, const char *path,
 	 * to an earlier setting: the branch keeps LF. */
 	if (old.len && memmem(old.data, old.len, "\r\n", 2) &&
 	    !(branch.len && memmem(branch.data, branch.len, "\r\n", 2))) {
-		drop_returns(&old);
-		drop_returns(&now);
+		gitclean_drop_returns(&old);
+		gitclean_drop_returns(&now);
 		if (buf_same(&old, &branch))
 			return push_gitchange(c, path, &u, &now, err);
 	}
@@ -378,11 +327,11 @@ static const char *find_obstacle(struct commit *c, const char *path,
 		auto_free char *dir =
 			path[len] == '/' ? mem_strndup(path, len) : NULL;
 
-		if (dir &&
-		    find_in_tree(c, c->tree, dir, &id) == GIT_FILEMODE_COMMIT)
+		if (dir && libgit_find(c->git, c->tree, dir, &id) ==
+				   GIT_FILEMODE_COMMIT)
 			return "in a submodule";
 	}
-	if (!find_in_tree(c, c->tree, path, &id) &&
+	if (!libgit_find(c->git, c->tree, path, &id) &&
 	    c->git->ignore_path_is_ignored(&ignored, c->repo, path) == 0 &&
 	    ignored)
 		return "ignored by git";
@@ -432,7 +381,7 @@ static int write_tree(struct commit *c, bool deletions, const git_oid *base,
 		/* A directory that becomes another kind of entry must have no
 		 * other entries in the tree without the deleted paths. */
 		if (!deletions && u->was_dir &&
-		    find_in_tree(c, tree, u->path, &id))
+		    libgit_find(c->git, tree, u->path, &id))
 			got = conflict(c, u->path, err);
 		if (!u->mode == deletions)
 			list[n++] = (git_tree_update){
@@ -639,21 +588,13 @@ static void update_index(struct commit *c)
 int gitcommit_point(struct gitcommit *made, struct err *err)
 {
 	struct commit *c = (struct commit *)made;
-	git_reference *ref = NULL;
-	static const git_oid none;
-	git_oid now;
-	int got = c->git->reference_name_to_id(&now, c->repo, c->ref);
+	/* A branch that stands for a missing one has no commit. */
+	bool begins = c->begins || !c->tip;
+	int got = libgit_move_ref(c->git, c->repo, c->ref,
+				  begins ? NULL : c->git->commit_id(c->tip),
+				  &c->id, "guard: commit of a run");
 
-	if (got == 0)
-		got = c->git->reference_create_matching(
-			&ref, c->repo, c->ref, &c->id, 1,
-			c->tip ? c->git->commit_id(c->tip) : &none,
-			"guard: commit of a run");
-	else
-		got = c->git->reference_create(&ref, c->repo, c->ref, &c->id, 0,
-					       "guard: commit of a run");
-	c->git->reference_free(ref);
-	if (got == GIT_EMODIFIED || got == GIT_EEXISTS)
+	if (got == GIT_EMODIFIED || got == GIT_EEXISTS || got == GIT_ENOTFOUND)
 		return fail(err, EBUSY,
 			    "%s moved during the command: commit %s exists, "
 			    "but no branch points to it",

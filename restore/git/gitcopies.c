@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "restore/git/libgit.h"
+#include "restore/git/gitclean.h"
 
 /* The first line of a pointer that stands for a file in Git LFS. */
 #define LFS_HEAD "version https://git-lfs.github.com/spec/"
@@ -128,26 +128,8 @@ static bool find_in_head(const struct gitcopies *g, const char *path,
 			 git_oid *ret)
 {
 	auto_free char *name = mem_printf("%s%s", g->prefix, path);
-	git_tree_entry *e = NULL;
 
-	if (!g->head || g->git->tree_entry_bypath(&e, g->head, name) < 0)
-		return false;
-	*ret = *g->git->tree_entry_id(e);
-	g->git->tree_entry_free(e);
-	return true;
-}
-
-static int read_blob(const struct gitcopies *g, const git_oid *id,
-		     struct buf *to)
-{
-	git_blob *blob = NULL;
-
-	if (g->git->blob_lookup(&blob, g->repo, id) < 0)
-		return 0;
-	buf_add(to, g->git->blob_rawcontent(blob),
-		(size_t)g->git->blob_rawsize(blob));
-	g->git->blob_free(blob);
-	return 1;
+	return libgit_find(g->git, g->head, name, ret) != 0;
 }
 
 /* Whether the blob is a pointer to an object that LFS does not have here. */
@@ -160,7 +142,8 @@ static bool lacks_lfs_object(const struct gitcopies *g, const git_oid *id)
 	size_t size;
 
 	if (!g->lfs || g->git->odb_read_header(&size, &type, g->odb, id) < 0 ||
-	    size > LFS_POINTER_MAX || !read_blob(g, id, &blob) ||
+	    size > LFS_POINTER_MAX ||
+	    libgit_read_blob(g->git, g->repo, id, &blob) < 0 ||
 	    strncmp(buf_text(&blob), LFS_HEAD, strlen(LFS_HEAD)) != 0)
 		return false;
 	at = strstr(buf_text(&blob), LFS_ID);
@@ -228,16 +211,13 @@ enum gitcopy gitcopies_find(const struct gitcopies *g, const char *path,
 {
 	enum gitcopy found = find_bytes(g, path, bytes);
 	AUTO(buf) struct buf lines = {0};
-	size_t i;
 
 	if (found != GITCOPY_NONE || !bytes->len ||
 	    !memmem(bytes->data, bytes->len, "\r\n", 2))
 		return found;
 	/* core.autocrlf and the attribute eol store LF. */
-	for (i = 0; i < bytes->len; i++)
-		if (bytes->data[i] != '\r' || i + 1 == bytes->len ||
-		    bytes->data[i + 1] != '\n')
-			buf_add_char(&lines, (char)bytes->data[i]);
+	buf_add(&lines, bytes->data, bytes->len);
+	gitclean_drop_returns(&lines);
 	return find_bytes(g, path, &lines);
 }
 
@@ -256,7 +236,8 @@ int gitcopies_head(const struct gitcopies *g, const char *path, struct buf *to)
 {
 	git_oid id;
 
-	return find_in_head(g, path, &id) && read_blob(g, &id, to);
+	return find_in_head(g, path, &id) &&
+	       libgit_read_blob(g->git, g->repo, &id, to) == 0;
 }
 
 bool gitcopies_is_ignored(const struct gitcopies *g, const char *path)
@@ -270,42 +251,10 @@ bool gitcopies_is_ignored(const struct gitcopies *g, const char *path)
 
 /* --- refs --- */
 
-static struct gitid text_of_id(const struct gitcopies *g, const git_oid *id)
-{
-	struct gitid text = {""};
-
-	(void)g->git->oid_tostr(text.hex, sizeof(text.hex), id);
-	return text;
-}
-
-int gitcopies_each_ref(const struct gitcopies *g,
-		       int (*each)(void *arg, const char *name,
-				   const struct gitid *id),
+int gitcopies_each_ref(const struct gitcopies *g, gitid_each_ref *each,
 		       void *arg, struct err *err)
 {
-	git_reference_iterator *refs = NULL;
-	git_reference *ref = NULL;
-	struct gitid id;
-	int got = 0;
-
-	if (g->git->reference_iterator_new(&refs, g->repo) < 0)
-		return libgit_failed("read the refs", err);
-	while (got == 0 && g->git->reference_next(&ref, refs) == 0) {
-		if (g->git->reference_target(ref)) {
-			id = text_of_id(g, g->git->reference_target(ref));
-			got = each(arg, g->git->reference_name(ref), &id);
-		}
-		g->git->reference_free(ref);
-	}
-	g->git->reference_iterator_free(refs);
-	if (got || g->git->reference_lookup(&ref, g->repo, "HEAD") < 0)
-		return got;
-	if (g->git->reference_target(ref)) {
-		id = text_of_id(g, g->git->reference_target(ref));
-		got = each(arg, "HEAD", &id);
-	}
-	g->git->reference_free(ref);
-	return got;
+	return libgit_each_ref(g->git, g->repo, each, arg, err);
 }
 
 bool gitcopies_has(const struct gitcopies *g, const struct gitid *id)

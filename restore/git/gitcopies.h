@@ -53,11 +53,9 @@ int gitcopies_head(const struct gitcopies *g, const char *path, struct buf *to);
 /* Whether the repository's own ignore rules match the path. */
 bool gitcopies_is_ignored(const struct gitcopies *g, const char *path);
 
-/* Calls each() with the full name and commit of every direct ref, and with
- * "HEAD" if that is detached. Stops at a result other than 0 and returns it. */
-int gitcopies_each_ref(const struct gitcopies *g,
-		       int (*each)(void *arg, const char *name,
-				   const struct gitid *id),
+/* Calls each() with every ref, and then with "HEAD". Stops at a result other
+ * than 0 and returns it. */
+int gitcopies_each_ref(const struct gitcopies *g, gitid_each_ref *each,
 		       void *arg, struct err *err);
 /* The object is in the object database. */
 bool gitcopies_has(const struct gitcopies *g, const struct gitid *id);

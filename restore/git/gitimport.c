@@ -73,6 +73,7 @@ struct gitimport {
 	struct gittips tips;
 	struct gitlfs lfs;
 	VEC(struct object) objects; /* sorted by id, each once */
+	struct names imported; /* the user's refs below refs/guard */
 	struct gitimport_list list;
 };
 
@@ -93,6 +94,7 @@ void gitimport_free(struct gitimport **at)
 	VEC_FREE(&im->list);
 	free(im->list.prefix);
 	VEC_FREE(&im->objects);
+	names_free(&im->imported);
 	gittips_free(&im->tips);
 	gitlfs_free(&im->lfs);
 	free(im->to_path);
@@ -143,37 +145,28 @@ static int open_user(struct gitimport *im, struct err *err)
 	return got < 0 ? -err->num : 0;
 }
 
-static void add_pointed(struct gitimport *im, const git_oid *oid)
+static int add_user_ref(void *arg, const char *name, const struct gitid *id,
+			struct err *err)
 {
-	struct object *o = VEC_ADD(&im->objects);
+	struct gitimport *im = arg;
 
-	im->git->oid_tostr(o->id.hex, sizeof(o->id.hex), oid);
-	o->pointed = true;
+	(void)err;
+	if (id)
+		*VEC_ADD(&im->objects) =
+			(struct object){.id = *id, .pointed = true};
+	if (path_below(name, "refs/guard"))
+		names_add(&im->imported, name);
+	return 0;
 }
 
-static int add_user_refs(struct gitimport *im, struct err *err)
+static bool is_prefix_taken(const struct gitimport *im, const char *prefix)
 {
-	const struct libgit *git = im->git;
-	git_reference_iterator *it;
-	git_reference *ref;
-	git_oid head;
-	int got;
+	size_t i;
 
-	if (git->reference_name_to_id(&head, im->to, "HEAD") == 0)
-		add_pointed(im, &head);
-	if (git->reference_iterator_new(&it, im->to) < 0)
-		return libgit_failed("read your repository's refs", err);
-	while ((got = git->reference_next(&ref, it)) == 0) {
-		const git_oid *oid = git->reference_target(ref);
-
-		if (oid)
-			add_pointed(im, oid);
-		git->reference_free(ref);
-	}
-	git->reference_iterator_free(it);
-	return got == GIT_ITEROVER
-		       ? 0
-		       : libgit_failed("read your repository's refs", err);
+	for (i = 0; i < im->imported.count; i++)
+		if (path_below(im->imported.items[i], prefix))
+			return true;
+	return false;
 }
 
 /* An earlier import of the same run keeps its names. */
@@ -186,17 +179,8 @@ static int find_prefix(struct gitimport *im, const char *run_id,
 		auto_free char *prefix =
 			n == 1 ? mem_printf("refs/guard/%s", run_id)
 			       : mem_printf("refs/guard/%s.%u", run_id, n);
-		auto_free char *glob = mem_printf("%s/*", prefix);
-		git_reference_iterator *it;
-		const char *name;
-		int got;
 
-		if (im->git->reference_iterator_glob_new(&it, im->to, glob) < 0)
-			return libgit_failed("read your repository's refs",
-					     err);
-		got = im->git->reference_next_name(&name, it);
-		im->git->reference_iterator_free(it);
-		if (got == GIT_ITEROVER) {
+		if (!is_prefix_taken(im, prefix)) {
 			im->list.prefix = TAKE(prefix);
 			return 0;
 		}
@@ -226,7 +210,7 @@ static int load_objects(struct gitimport *im, const struct gittips *tips,
 	size_t i, kept = 0;
 
 	VEC_FREE(&im->objects);
-	if (add_user_refs(im, err) < 0)
+	if (libgit_each_ref(im->git, im->to, add_user_ref, im, err) < 0)
 		return -err->num;
 	for (i = 0; i < tips->count; i++)
 		*VEC_ADD(&im->objects) = (struct object){
@@ -688,19 +672,15 @@ static int create_ref(struct gitimport *im, const struct gitimport_ref *r,
 {
 	auto_free char *name = mem_printf("%s/%s", im->list.prefix, r->name);
 	auto_free char *lock = mem_printf("%s/%s.lock", im->to_path, name);
-	git_reference *made = NULL;
 	git_oid oid;
 	int got = im->git->oid_fromstr(&oid, r->id.hex);
 
 	if (got == 0)
-		got = im->git->reference_create(&made, im->to, name, &oid, 0,
-						NULL);
+		got = libgit_move_ref(im->git, im->to, name, NULL, &oid, NULL);
 	/* A killed import has left the lock: the name is new, so that no other
 	 * program uses it. */
 	if (got == GIT_ELOCKED && unlink(lock) == 0)
-		got = im->git->reference_create(&made, im->to, name, &oid, 0,
-						NULL);
-	im->git->reference_free(made);
+		got = libgit_move_ref(im->git, im->to, name, NULL, &oid, NULL);
 	if (got >= 0)
 		return 0;
 	(void)libgit_failed(text_quote(name), err);
@@ -861,18 +841,11 @@ void gitimport_add_log(struct gitimport *im, const char *home,
 
 /* --- a branch --- */
 
-static int fail_moved(const char *ref, struct err *err)
+/* Whether the branch may move on from where it is. 1: it is there already. */
+static int check_forward(struct gitimport *im, git_reference *ref,
+			 const char *name, const git_oid *from,
+			 const git_oid *to, struct err *err)
 {
-	return fail(err, EBUSY, "%s moved during the command: try again",
-		    text_quote(ref));
-}
-
-/* From where it is. 1: it is there already. */
-static int move_branch(struct gitimport *im, git_reference *ref,
-		       const char *name, const git_oid *to, git_reference **ret,
-		       struct err *err)
-{
-	const git_oid *from = im->git->reference_target(ref);
 	int got;
 
 	if (im->git->branch_is_checked_out(ref))
@@ -885,42 +858,43 @@ static int move_branch(struct gitimport *im, git_reference *ref,
 	got = im->git->graph_descendant_of(im->to, to, from);
 	if (got < 0)
 		return libgit_failed("compare the commits", err);
-	if (!got)
-		return fail(err, EXDEV,
-			    "%s has commits that the run's branch lacks: use "
-			    "git merge",
-			    text_quote(name));
-	got = im->git->reference_create_matching(
-		ret, im->to, name, to, 1, from,
-		"guard: fast-forward to a run's");
-	if (got < 0 && got != GIT_EMODIFIED)
-		return libgit_failed("move the branch", err);
-	return got < 0 ? fail_moved(name, err) : 0;
+	return got ? 0
+		   : fail(err, EXDEV,
+			  "%s has commits that the run's branch lacks: use "
+			  "git merge",
+			  text_quote(name));
 }
 
 int gitimport_forward(struct gitimport *im, const char *branch,
 		      const struct gitid *id, struct err *err)
 {
 	auto_free char *name = mem_printf("refs/heads/%s", branch);
-	git_reference *ref = NULL, *made = NULL;
+	const git_oid *from = NULL;
+	git_reference *ref = NULL;
 	git_oid to;
 	int got = im->git->oid_fromstr(&to, id->hex);
 
 	if (got == 0)
 		got = im->git->reference_lookup(&ref, im->to, name);
+	if (got < 0 && got != GIT_ENOTFOUND)
+		return libgit_failed("read the branch", err);
 	if (got == 0) {
-		got = move_branch(im, ref, name, &to, &made, err);
-	} else if (got != GIT_ENOTFOUND) {
-		got = libgit_failed("read the branch", err);
+		from = im->git->reference_target(ref);
+		got = check_forward(im, ref, name, from, &to, err);
 	} else {
-		got = im->git->reference_create(&made, im->to, name, &to, 0,
-						"guard: a run's branch");
-		if (got == GIT_EEXISTS)
-			got = fail_moved(name, err);
+		got = 0;
+	}
+	if (got == 0) {
+		got = libgit_move_ref(im->git, im->to, name, from, &to,
+				      from ? "guard: fast-forward to a run's"
+					   : "guard: a run's branch");
+		if (got == GIT_EMODIFIED || got == GIT_EEXISTS)
+			got = fail(err, EBUSY,
+				   "%s moved during the command: try again",
+				   text_quote(name));
 		else if (got < 0)
-			got = libgit_failed("create the branch", err);
+			got = libgit_failed("move the branch", err);
 	}
 	im->git->reference_free(ref);
-	im->git->reference_free(made);
 	return got;
 }

@@ -27,6 +27,10 @@ bool gittips_read_id(const char *text, struct gitid *ret);
 /* Compares two ids as qsort(3) and bsearch(3) want it. */
 int gittips_compare_ids(const void *a, const void *b);
 
+/* Receives a ref: its full name, and its id; NULL: the ref is symbolic. */
+typedef int gitid_each_ref(void *arg, const char *name, const struct gitid *id,
+			   struct err *err);
+
 /* More new refs than this are refused. */
 #define GITTIPS_MAX 10000
 #define GITTIPS_LOG_MAX 100000

@@ -164,6 +164,74 @@ int libgit_open(const struct libgit *git, const char *path, unsigned int flags,
 	return got < 0 ? libgit_failed("open the repository", err) : 1;
 }
 
+int libgit_each_ref(const struct libgit *git, git_repository *repo,
+		    gitid_each_ref *each, void *arg, struct err *err)
+{
+	git_reference_iterator *refs = NULL;
+	git_reference *ref = NULL;
+	const git_oid *oid;
+	struct gitid id;
+	int end = git->reference_iterator_new(&refs, repo), got = 0;
+
+	while (got == 0 && end == 0) {
+		end = git->reference_next(&ref, refs);
+		if (end == GIT_ITEROVER
+			    ? git->reference_lookup(&ref, repo, "HEAD") < 0
+			    : end < 0)
+			break;
+		oid = git->reference_target(ref);
+		if (oid)
+			(void)git->oid_tostr(id.hex, sizeof(id.hex), oid);
+		got = each(arg, git->reference_name(ref), oid ? &id : NULL,
+			   err);
+		git->reference_free(ref);
+	}
+	git->reference_iterator_free(refs);
+	return end == 0 || end == GIT_ITEROVER
+		       ? got
+		       : libgit_failed("read your repository's refs", err);
+}
+
+int libgit_move_ref(const struct libgit *git, git_repository *repo,
+		    const char *name, const git_oid *from, const git_oid *to,
+		    const char *message)
+{
+	git_reference *made = NULL;
+	int got = git->reference_create_matching(&made, repo, name, to,
+						 from != NULL, from, message);
+
+	git->reference_free(made);
+	return got;
+}
+
+uint32_t libgit_find(const struct libgit *git, const git_tree *tree,
+		     const char *path, git_oid *ret)
+{
+	git_tree_entry *e = NULL;
+	uint32_t mode;
+
+	if (!tree || git->tree_entry_bypath(&e, tree, path) < 0)
+		return 0;
+	mode = (uint32_t)git->tree_entry_filemode(e);
+	*ret = *git->tree_entry_id(e);
+	git->tree_entry_free(e);
+	return mode;
+}
+
+int libgit_read_blob(const struct libgit *git, git_repository *repo,
+		     const git_oid *id, struct buf *to)
+{
+	git_blob *blob = NULL;
+	int got = git->blob_lookup(&blob, repo, id);
+
+	if (got < 0)
+		return got;
+	buf_add(to, git->blob_rawcontent(blob),
+		(size_t)git->blob_rawsize(blob));
+	git->blob_free(blob);
+	return 0;
+}
+
 int libgit_failed(const char *what, struct err *err)
 {
 	const git_error *e = calls.error_last ? calls.error_last() : NULL;

@@ -19,6 +19,8 @@
 #include <git2/sys/odb_backend.h>
 
 #include "base/err.h"
+#include "base/mem.h"
+#include "restore/git/gittips.h"
 
 /* The functions of libgit2 that guard calls, without their git_. */
 #define LIBGIT_CALLS(CALL)                                                     \
@@ -77,17 +79,14 @@
 	CALL(patch_line_stats)                                                 \
 	CALL(patch_num_hunks)                                                  \
 	CALL(patch_to_buf)                                                     \
-	CALL(reference_create)                                                 \
 	CALL(reference_create_matching)                                        \
 	CALL(reference_free)                                                   \
 	CALL(reference_iterator_free)                                          \
-	CALL(reference_iterator_glob_new)                                      \
 	CALL(reference_iterator_new)                                           \
 	CALL(reference_lookup)                                                 \
 	CALL(reference_name)                                                   \
 	CALL(reference_name_to_id)                                             \
 	CALL(reference_next)                                                   \
-	CALL(reference_next_name)                                              \
 	CALL(reference_symbolic_target)                                        \
 	CALL(reference_target)                                                 \
 	CALL(repository_commondir)                                             \
@@ -139,6 +138,27 @@ char *libgit_setting(const struct libgit *git, git_repository *repo,
 /* git_repository_open_ext(): 1; 0: there is no repository; -EIO. */
 int libgit_open(const struct libgit *git, const char *path, unsigned int flags,
 		git_repository **ret, struct err *err);
+
+/* Calls each() with every ref, and then with "HEAD". Stops at a result other
+ * than 0 and returns it. */
+int libgit_each_ref(const struct libgit *git, git_repository *repo,
+		    gitid_each_ref *each, void *arg, struct err *err);
+
+/* Moves a ref from an id to another one and logs the message; from NULL: the
+ * ref must be new. 0, or libgit2's number, as GIT_EEXISTS, GIT_EMODIFIED. */
+int libgit_move_ref(const struct libgit *git, git_repository *repo,
+		    const char *name, const git_oid *from, const git_oid *to,
+		    const char *message);
+
+/* The mode of a path in a tree, and its id; 0: there is none. A tree of NULL is
+ * empty. */
+uint32_t libgit_find(const struct libgit *git, const git_tree *tree,
+		     const char *path, git_oid *ret);
+
+/* Appends the bytes of a blob; a negative number of libgit2: it cannot be
+ * read. */
+int libgit_read_blob(const struct libgit *git, git_repository *repo,
+		     const git_oid *id, struct buf *to);
 
 /* -EIO with `what` and libgit2's reason, escaped because it may hold names of
  * the run. */

@@ -94,6 +94,11 @@ is "$(git rev-list --count HEAD..two)" 2 'apply --branch adds a second commit'
 gives 1 'apply --branch without a new change is refused' \
 	guard apply -y --branch two -- link
 says "$err" 'two already has all of it'
+echo 'ref: refs/heads/nothing' >.git/refs/heads/alias
+gives 1 'apply --branch refuses a branch that stands for a missing one' \
+	guard apply -y --branch alias -- link
+says "$err" "'refs/heads/alias' moved"
+rm .git/refs/heads/alias
 
 # --- conflicts with the branch ---
 chmod -x .git/hooks/*
