@@ -24,7 +24,7 @@ struct gitref {
 	char *name; /* complete; "stash@" and the id for an entry of the stash
 		     */
 	struct gitid id;
-	size_t order; /* a later ref hides an earlier one; stash: its number */
+	size_t order; /* a later ref hides an earlier one; stash: its line */
 };
 
 /* The refs and reflogs of one repository. */
@@ -33,6 +33,8 @@ struct gitrefs {
 	struct names *notes; /* skipped parts with the reason; NULL: none */
 	const char *prefix; /* current prefix of the read paths */
 	VEC(struct gitref) refs; /* sorted by name */
+	char *branch; /* HEAD's; NULL: HEAD is detached, or not read */
+	size_t stash_lines;
 	VEC(struct gitid) logged; /* sorted; may hold duplicates */
 	size_t ref_max; /* 0: no limit of its own */
 	size_t seen;
@@ -46,6 +48,7 @@ static void gitrefs_free(struct gitrefs *r)
 		free(r->refs.items[i].name);
 	VEC_FREE(&r->refs);
 	VEC_FREE(&r->logged);
+	free(r->branch);
 }
 
 void gittips_free(struct gittips *t)
@@ -188,11 +191,16 @@ static int read_ref_file(struct gitrefs *r, const char *path,
 	return 1;
 }
 
-static int not_sha1(struct err *err)
+/* 1: an id and no further digit; 0: none. */
+static int read_exact_id(const char *text, struct gitid *ret, struct err *err)
 {
-	return fail(err, ENOTSUP,
-		    "the run's repository uses SHA-256: guard imports from and "
-		    "into SHA-1 repositories only");
+	size_t len = hex_len(text);
+
+	if (len == 64)
+		return fail(err, ENOTSUP,
+			    "the run's repository uses SHA-256: guard imports "
+			    "from and into SHA-1 repositories only");
+	return len == GITID_HEX && gittips_read_id(text, ret);
 }
 
 /* Reads a loose ref, or a HEAD. */
@@ -201,40 +209,39 @@ static int read_ref(struct gitrefs *r, const char *path, const struct entry *e,
 {
 	AUTO(buf) struct buf text = {0};
 	int got = read_ref_file(r, path, e, &text, err);
+	const char *at = buf_text(&text);
 	struct gitid id;
-	size_t len;
 
-	if (got <= 0 || strncmp(buf_text(&text), "ref:", 4) == 0)
-		return got < 0 ? got : 0;
-	len = hex_len(buf_text(&text));
-	if (len == 64)
-		return not_sha1(err);
-	if (len == GITID_HEX && gittips_read_id(buf_text(&text), &id))
-		return add_found_ref(r, path, &id, r->refs.count, err);
-	add_note(r->notes, path, "has no object id: skipped");
-	return 0;
+	if (got <= 0)
+		return got;
+	if (strncmp(at, "ref:", 4) == 0) {
+		at += 4 + strspn(at + 4, " \t");
+		if (strcmp(path, "HEAD") == 0)
+			r->branch = mem_strndup(at, strcspn(at, "\n"));
+		return 0;
+	}
+	got = read_exact_id(at, &id, err);
+	if (got == 0)
+		add_note(r->notes, path, "has no object id: skipped");
+	return got > 0 ? add_found_ref(r, path, &id, r->refs.count, err) : got;
 }
 
-static int read_packed(struct gitrefs *r, const struct entry *e,
-		       struct err *err)
+static int read_packed(struct gitrefs *r, const char *path,
+		       const struct entry *e, struct err *err)
 {
 	AUTO(buf) struct buf text = {0};
-	int got = read_ref_file(r, "packed-refs", e, &text, err);
+	int got = read_ref_file(r, path, e, &text, err);
 	char *rest = got > 0 ? (char *)text.data : NULL, *line;
 	struct gitid id;
 
 	while (got >= 0 && (line = strsep(&rest, "\n"))) {
-		size_t len = hex_len(line);
-
 		if (line[0] == '#' || line[0] == '^' || !line[0])
 			continue;
-		if (len == 64)
-			return not_sha1(err);
-		if (len == GITID_HEX && strncmp(line + len, " refs/", 6) == 0 &&
-		    gittips_read_id(line, &id))
-			got = add_found_ref(r, line + len + 1, &id,
+		got = read_exact_id(line, &id, err);
+		if (got > 0 && strncmp(line + GITID_HEX, " refs/", 6) == 0)
+			got = add_found_ref(r, line + GITID_HEX + 1, &id,
 					    r->refs.count, err);
-		else
+		else if (got >= 0)
 			add_note(r->notes, line,
 				 "is not a line of packed-refs: skipped");
 	}
@@ -250,28 +257,27 @@ static int read_log(struct gitrefs *r, const char *path, const struct entry *e,
 	AUTO(buf) struct buf text = {0};
 	int got = read_ref_file(r, path, e, &text, err);
 	const char *at = got > 0 ? buf_text(&text) : "", *stop;
-	size_t left = 0;
+	size_t line = 0;
 	struct gitid old, now;
+	struct err ignored;
 
-	for (stop = at; (stop = strchr(stop, '\n')); stop++)
-		left++;
-	for (; got > 0 && (stop = strchr(at, '\n')); at = stop + 1) {
-		left--;
-		if (hex_len(at) != GITID_HEX || at[GITID_HEX] != ' ' ||
-		    hex_len(at + GITID_HEX + 1) != GITID_HEX ||
-		    !gittips_read_id(at, &old) ||
-		    !gittips_read_id(at + GITID_HEX + 1, &now))
+	for (; (stop = strchr(at, '\n')); at = stop + 1, line++) {
+		if (read_exact_id(at, &old, &ignored) <= 0 ||
+		    at[GITID_HEX] != ' ' ||
+		    read_exact_id(at + GITID_HEX + 1, &now, &ignored) <= 0)
 			continue;
 		if (stash) {
 			auto_free char *name = mem_printf("stash@%s", now.hex);
 
-			if (add_found_ref(r, name, &now, left, err) < 0)
+			if (add_found_ref(r, name, &now, line, err) < 0)
 				return -err->num;
 		} else if (add_logged_id(r, &old, err) < 0 ||
 			   add_logged_id(r, &now, err) < 0) {
 			return -err->num;
 		}
 	}
+	if (stash)
+		r->stash_lines = line;
 	return got < 0 ? got : 0;
 }
 
@@ -283,6 +289,7 @@ static int read_entry(void *arg, const char *path, const struct entry *e,
 	struct gitrefs *r = arg;
 	auto_free char *name = path_join(r->prefix, path);
 	const char *rest = name;
+	bool log;
 
 	if (path_below(name, "worktrees")) {
 		rest = strchr(path, '/');
@@ -290,40 +297,36 @@ static int read_entry(void *arg, const char *path, const struct entry *e,
 			return 0;
 		rest++;
 	}
-	if (path_below(rest, "logs"))
-		return too_many(r, err) < 0 ? -err->num
-					    : read_log(r, name, e, err);
-	if (strcmp(rest, "HEAD") != 0 && !path_below(rest, "refs"))
+	log = path_below(rest, "logs");
+	if (!log && strcmp(rest, "HEAD") != 0 && !path_below(rest, "refs"))
 		return 0;
-	return too_many(r, err) < 0 ? -err->num : read_ref(r, name, e, err);
+	if (too_many(r, err) < 0)
+		return -err->num;
+	return log ? read_log(r, name, e, err) : read_ref(r, name, e, err);
 }
 
-static int each_in(struct gitrefs *r, const struct entry *git, const char *name,
-		   struct err *err)
+static int read_dir(struct gitrefs *r, const char *path, const struct entry *e,
+		    struct err *err)
 {
-	AUTO(entry) struct entry e = {0};
-	int got = tree_lookup(r->store, git, name, &e, err);
-
-	if (got <= 0)
-		return got;
-	if (!S_ISDIR(e.mode)) {
-		add_note(r->notes, name, "is not a directory: skipped");
+	if (!S_ISDIR(e->mode)) {
+		add_note(r->notes, path, "is not a directory: skipped");
 		return 0;
 	}
-	r->prefix = name;
-	return tree_each(r->store, &e, read_entry, r, err);
+	r->prefix = path;
+	return tree_each(r->store, e, read_entry, r, err);
 }
 
-static int read_one(struct gitrefs *r, const struct entry *git,
-		    const char *name, struct err *err)
+/* Reads a part of the .git directory, if it exists. */
+static int read_part(struct gitrefs *r, const struct entry *git,
+		     const char *name,
+		     int (*read)(struct gitrefs *r, const char *path,
+				 const struct entry *e, struct err *err),
+		     struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	int got = tree_lookup(r->store, git, name, &e, err);
 
-	if (got <= 0)
-		return got;
-	return strcmp(name, "HEAD") == 0 ? read_ref(r, name, &e, err)
-					 : read_packed(r, &e, err);
+	return got > 0 ? read(r, name, &e, err) : got;
 }
 
 static int by_name_and_order(const void *a, const void *b)
@@ -368,24 +371,20 @@ static int gitrefs_read(struct gitrefs *r, const struct entry *git,
 	size_t i, kept = 0;
 
 	if (check_form(r, git, err) < 0 ||
-	    read_one(r, git, "packed-refs", err) < 0 ||
-	    each_in(r, git, "refs", err) < 0 ||
-	    read_one(r, git, "HEAD", err) < 0 ||
-	    each_in(r, git, "logs", err) < 0 ||
-	    each_in(r, git, "worktrees", err) < 0)
+	    read_part(r, git, "packed-refs", read_packed, err) < 0 ||
+	    read_part(r, git, "refs", read_dir, err) < 0 ||
+	    read_part(r, git, "HEAD", read_ref, err) < 0 ||
+	    read_part(r, git, "logs", read_dir, err) < 0 ||
+	    read_part(r, git, "worktrees", read_dir, err) < 0)
 		return -err->num;
 	VEC_SORT(&r->refs, by_name_and_order);
 	VEC_SORT(&r->logged, gittips_compare_ids);
 	/* Of several refs with one name the last one stays: of several stash
 	 * entries with one commit (stash@<id>) the newest. */
 	for (items = r->refs.items, i = 0; i < r->refs.count; i++) {
-		if (!kept || strcmp(items[kept - 1].name, items[i].name) != 0) {
-			items[kept++] = items[i];
-			continue;
-		}
-		if (strncmp(items[i].name, "stash@", 6) != 0)
-			items[kept - 1].id = items[i].id;
-		free(items[i].name);
+		if (kept && strcmp(items[kept - 1].name, items[i].name) == 0)
+			free(items[--kept].name);
+		items[kept++] = items[i];
 	}
 	r->refs.count = kept;
 	return 0;
@@ -394,22 +393,20 @@ static int gitrefs_read(struct gitrefs *r, const struct entry *git,
 /* --- new refs --- */
 
 /* The name of a ref below the prefix; NULL when it has none. To free. */
-static char *name_below(const struct gitref *ref, struct gittips *t)
+static char *name_below(const struct gitrefs *now, const struct gitref *ref,
+			struct gittips *t)
 {
-	auto_free char *name = NULL, *whole = NULL;
+	const char *name =
+		path_below(ref->name, "refs") ? ref->name + 5 : ref->name;
+	auto_free char *whole = mem_printf("refs/%s", name);
 
 	if (strncmp(ref->name, "stash@", 6) == 0)
-		return mem_printf("stash/%zu", ref->order);
+		return mem_printf("stash/%zu",
+				  now->stash_lines - 1 - ref->order);
 	if (strcmp(ref->name, "refs/stash") == 0)
 		return mem_strdup("stash/0");
-	if (strcmp(ref->name, "HEAD") == 0 ||
-	    path_below(ref->name, "worktrees"))
-		name = mem_strdup(ref->name);
-	else if (strncmp(ref->name, "refs/", 5) == 0)
-		name = mem_strdup(ref->name + 5);
-	whole = name ? mem_printf("refs/%s", name) : NULL;
-	if (whole && gittips_ref_ok(whole))
-		return TAKE(name);
+	if (gittips_ref_ok(whole))
+		return mem_strdup(name);
 	add_note(&t->notes, ref->name, "is not a valid ref name: skipped");
 	return NULL;
 }
@@ -464,7 +461,7 @@ static int subtract(const struct gitrefs *base, const struct gitrefs *now,
 				   base->refs.count, name);
 		if (was && gittips_compare_ids(&was->id, &ref->id) == 0)
 			continue;
-		name = name_below(ref, t);
+		name = name_below(now, ref, t);
 		if (name && add_tip(t, name, &ref->id, err) < 0)
 			return -err->num;
 	}
@@ -510,18 +507,14 @@ static int note_others(struct gitrefs *now, const struct entry *base,
 
 	for (i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		AUTO(entry) struct entry old = {0}, e = {0};
-		int got = tree_lookup(now->store, git, others[i].name, &e, err);
 
-		if (got > 0 && base->mode)
-			got = tree_lookup(now->store, base, others[i].name,
-					  &old, err) < 0
-				      ? -err->num
-				      : 1;
-		if (got < 0)
-			return got;
-		if (got && !t->incomplete)
+		if (tree_lookup(now->store, git, others[i].name, &e, err) < 0 ||
+		    (base->mode && tree_lookup(now->store, base, others[i].name,
+					       &old, err) < 0))
+			return -err->num;
+		if (e.mode && !t->incomplete)
 			t->incomplete = others[i].incomplete;
-		if (got && !(old.mode && entry_equal(&old, &e)))
+		if (e.mode && !(old.mode && entry_equal(&old, &e)))
 			add_note(now->notes, others[i].name, others[i].text);
 	}
 	return 0;
@@ -586,29 +579,41 @@ void githead_free(struct githead *h)
 	*h = (struct githead){0};
 }
 
+/* Reads a loose ref that must be a branch. */
+static int read_branch(struct gitrefs *r, const char *path,
+		       const struct entry *e, struct err *err)
+{
+	size_t packed = r->refs.count;
+
+	if (read_ref(r, path, e, err) < 0)
+		return -err->num;
+	return S_ISDIR(e->mode) || r->refs.count > packed
+		       ? 0
+		       : fail(err, ENOTSUP, "%s is not a plain branch",
+			      text_quote(path));
+}
+
 /* A loose ref hides the packed one of the same name. */
 static int find_ref(struct gitrefs *r, const struct entry *git,
 		    const char *name, struct gitid *ret, struct err *err)
 {
-	AUTO(entry) struct entry loose = {0};
-	size_t packed, i;
-	int got;
+	size_t i;
 
-	if (read_one(r, git, "packed-refs", err) < 0)
+	if (read_part(r, git, "packed-refs", read_packed, err) < 0 ||
+	    read_part(r, git, name, read_branch, err) < 0)
 		return -err->num;
-	packed = r->refs.count;
-	got = tree_lookup(r->store, git, name, &loose, err);
-	if (got > 0 && read_ref(r, name, &loose, err) < 0)
-		got = -err->num;
-	if (got < 0)
-		return got;
-	if (got && !S_ISDIR(loose.mode) && r->refs.count == packed)
-		return fail(err, ENOTSUP, "%s is not a plain branch",
-			    text_quote(name));
 	for (i = 0; i < r->refs.count; i++)
 		if (strcmp(r->refs.items[i].name, name) == 0)
 			*ret = r->refs.items[i].id;
 	return 0;
+}
+
+static int open_git_dir(struct gitrefs *r, const struct entry *root,
+			struct entry *ret, struct err *err)
+{
+	return find_git_dir(r->store, root, ret, err) < 0
+		       ? -err->num
+		       : check_form(r, ret, err);
 }
 
 int githead_find(struct store *store, const struct entry *root,
@@ -618,8 +623,7 @@ int githead_find(struct store *store, const struct entry *root,
 	AUTO(entry) struct entry git = {0};
 	struct gitid id = {0};
 
-	if (find_git_dir(store, root, &git, err) < 0 ||
-	    check_form(&r, &git, err) < 0 ||
+	if (open_git_dir(&r, root, &git, err) < 0 ||
 	    find_ref(&r, &git, name, &id, err) < 0)
 		return -err->num;
 	*ret = id;
@@ -633,10 +637,9 @@ int githead_check_new(struct store *store, const struct entry *root,
 	AUTO(entry) struct entry git = {0};
 	size_t i;
 
-	if (find_git_dir(store, root, &git, err) < 0 ||
-	    check_form(&r, &git, err) < 0 ||
-	    read_one(&r, &git, "packed-refs", err) < 0 ||
-	    each_in(&r, &git, "refs", err) < 0)
+	if (open_git_dir(&r, root, &git, err) < 0 ||
+	    read_part(&r, &git, "packed-refs", read_packed, err) < 0 ||
+	    read_part(&r, &git, "refs", read_dir, err) < 0)
 		return -err->num;
 	for (i = 0; i < r.refs.count; i++)
 		if (path_below(r.refs.items[i].name, name) ||
@@ -649,34 +652,19 @@ int githead_check_new(struct store *store, const struct entry *root,
 int githead_read(struct store *store, const struct entry *root,
 		 struct githead *ret, struct err *err)
 {
-	static const char symbolic[] = "ref: ";
 	AUTO(gitrefs) struct gitrefs r = {.store = store};
-	AUTO(entry) struct entry git = {0}, head = {0};
-	AUTO(githead) struct githead h = {0};
-	AUTO(buf) struct buf text = {0};
-	const char *name;
-	int got;
+	AUTO(entry) struct entry git = {0};
+	struct gitid id = {0};
 
-	if (find_git_dir(store, root, &git, err) < 0 ||
-	    check_form(&r, &git, err) < 0)
+	if (open_git_dir(&r, root, &git, err) < 0 ||
+	    read_part(&r, &git, "HEAD", read_ref, err) < 0)
 		return -err->num;
-	got = tree_lookup(store, &git, "HEAD", &head, err);
-	if (got > 0)
-		got = read_ref_file(&r, "HEAD", &head, &text, err);
-	if (got < 0)
-		return got;
-	name = buf_text(&text);
-	if (strncmp(name, symbolic, strlen(symbolic)) == 0) {
-		name += strlen(symbolic);
-		h.branch = mem_strndup(name, strcspn(name, "\n"));
-		if (!path_below(h.branch, "refs/heads") ||
-		    !gittips_ref_ok(h.branch))
-			return fail(err, ENOTSUP, "HEAD names no branch: %s",
-				    text_quote(h.branch));
-		if (find_ref(&r, &git, h.branch, &h.id, err) < 0)
-			return -err->num;
-	}
-	*ret = h;
-	h = (struct githead){0};
+	if (r.branch &&
+	    (!path_below(r.branch, "refs/heads") || !gittips_ref_ok(r.branch)))
+		return fail(err, ENOTSUP, "HEAD names no branch: %s",
+			    text_quote(r.branch));
+	if (r.branch && find_ref(&r, &git, r.branch, &id, err) < 0)
+		return -err->num;
+	*ret = (struct githead){TAKE(r.branch), id};
 	return 0;
 }

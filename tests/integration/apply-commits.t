@@ -436,6 +436,12 @@ one 'a run commits beside a split index' 'echo b >b; git add b; git commit -q -m
 no 'the shared part of the index is a file' test ! -e "$(echo .git/sharedindex.*)"
 gives 0 'apply --commits with a split index' guard apply -y --commits "$run"
 is "$(git status --porcelain)$(git log -1 --format=%s)" b 'the index is complete'
+one 'a run commits on a HEAD with another white space' '
+	printf "ref:\trefs/heads/main\n" >.git/HEAD
+	echo t >t; git add t; git commit -q -m t'
+gives 0 'apply --commits reads that HEAD as git does' \
+	guard apply -y --commits "$run"
+is "$(git log -1 --format=%s)" t 'the branch has that commit'
 git init -q -b main "$HOME/sub"
 git -C "$HOME/sub" commit -q --allow-empty -m sub
 git init -q -b main "$HOME/super" && cd "$HOME/super" || exit 99
