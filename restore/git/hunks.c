@@ -26,40 +26,12 @@ void hunks_free(struct hunks *h)
 	*h = (struct hunks){0};
 }
 
-/* A reader of a text, line by line. */
-struct reader {
-	const char *at, *end;
-	size_t line; /* number of lines read */
-};
-
-static struct reader reader_of(const struct buf *text)
-{
-	const char *start = (const char *)text->data;
-
-	return (struct reader){start, start ? start + text->len : start, 0};
-}
-
-static bool next_edited_line(struct reader *r, const char **ret,
-			     size_t *ret_len)
-{
-	const char *feed;
-
-	if (r->at == r->end)
-		return false;
-	feed = memchr(r->at, '\n', (size_t)(r->end - r->at));
-	*ret = r->at;
-	r->at = feed ? feed + 1 : r->end;
-	*ret_len = (size_t)(r->at - *ret);
-	r->line++;
-	return true;
-}
-
-static void skip_lines(struct reader *r, size_t line)
+static void skip_lines(struct textdiff_reader *r, size_t line)
 {
 	const char *text;
 	size_t len;
 
-	while (r->line < line && next_edited_line(r, &text, &len))
+	while (r->line < line && textdiff_next(r, &text, &len))
 		;
 }
 
@@ -105,7 +77,7 @@ int hunks_make(const struct buf *old, const struct buf *now, struct hunks *ret,
 
 void hunks_compose(const struct hunks *h, const struct buf *old, struct buf *to)
 {
-	struct reader r = reader_of(old);
+	struct textdiff_reader r = textdiff_read(old->data, old->len);
 	size_t i, k;
 
 	for (i = 0; i < h->count; i++) {

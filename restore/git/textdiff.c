@@ -21,16 +21,10 @@
 /* Fewer equal bytes are not worth the search. */
 #define TRIM_LEAST 512
 
-/* One of the texts, read line by line. */
-struct side {
-	const char *at, *end;
-	uint64_t line; /* number of lines read */
-};
-
 /* The check of an answer: unchanged lines are equal in both texts, and the
  * hunks account for every other line. */
 struct check {
-	struct side old, now;
+	struct textdiff_reader old, now;
 	uint64_t skipped; /* equal lines that the worker does not get */
 	const char *start; /* of the old text */
 	size_t skipped_len;
@@ -40,17 +34,24 @@ struct check {
 	bool stopped; /* by each() */
 };
 
-static bool next_line(struct side *s, const char **ret, size_t *ret_len)
+struct textdiff_reader textdiff_read(const void *data, size_t len)
+{
+	const char *start = data ? data : "";
+
+	return (struct textdiff_reader){start, start + len, 0};
+}
+
+bool textdiff_next(struct textdiff_reader *r, const char **ret, size_t *ret_len)
 {
 	const char *feed;
 
-	if (s->at == s->end)
+	if (r->at == r->end)
 		return false;
-	feed = memchr(s->at, '\n', (size_t)(s->end - s->at));
-	*ret = s->at;
-	s->at = feed ? feed + 1 : s->end;
-	*ret_len = (size_t)(s->at - *ret);
-	s->line++;
+	feed = memchr(r->at, '\n', (size_t)(r->end - r->at));
+	*ret = r->at;
+	r->at = feed ? feed + 1 : r->end;
+	*ret_len = (size_t)(r->at - *ret);
+	r->line++;
 	return true;
 }
 
@@ -71,7 +72,7 @@ static bool skip_equal(struct check *c, uint64_t old_at, uint64_t new_at)
 	    old_at - c->old.line != new_at - c->now.line)
 		return false;
 	while (c->old.line < old_at)
-		if (!next_line(&c->old, &text, &len))
+		if (!textdiff_next(&c->old, &text, &len))
 			return false;
 	len = (size_t)(c->old.at - old);
 	if ((size_t)(c->now.end - now) < len ||
@@ -92,10 +93,12 @@ static bool pass_line(struct check *c, unsigned kind)
 	static const char note[] = "\\ No newline at end of file\n";
 	struct textdiff_line line = {.kind = kinds[kind]}, other = {0};
 
-	if (kind != DIFF_DELETED && !next_line(&c->now, &line.text, &line.len))
+	if (kind != DIFF_DELETED &&
+	    !textdiff_next(&c->now, &line.text, &line.len))
 		return false;
 	other = line;
-	if (kind != DIFF_ADDED && !next_line(&c->old, &line.text, &line.len))
+	if (kind != DIFF_ADDED &&
+	    !textdiff_next(&c->old, &line.text, &line.len))
 		return false;
 	if (kind == DIFF_CONTEXT &&
 	    (line.len != other.len || memcmp(line.text, other.text, line.len)))
@@ -209,13 +212,6 @@ static int check_answer(struct check *c, const struct buf *answer,
 	return good ? 0 : parse_refuse(err);
 }
 
-static struct side side_of(const void *data, size_t len)
-{
-	const char *start = data ? data : "";
-
-	return (struct side){start, start + len, 0};
-}
-
 /* As libgit2 decides, so that a worker cannot hide a text. */
 static bool is_binary(const void *data, size_t len)
 {
@@ -223,12 +219,12 @@ static bool is_binary(const void *data, size_t len)
 	       (len && memchr(data, '\0', len < NUL_WITHIN ? len : NUL_WITHIN));
 }
 
-static uint64_t count_lines(struct side s)
+static uint64_t count_lines(struct textdiff_reader s)
 {
 	const char *text;
 	size_t len;
 
-	while (next_line(&s, &text, &len))
+	while (textdiff_next(&s, &text, &len))
 		;
 	return s.line;
 }
@@ -293,7 +289,7 @@ static void trim(struct check *c, uint64_t keep, struct parse_text in[2])
 	if (start + end < TRIM_LEAST)
 		return;
 	while (c->old.at < old + start)
-		(void)next_line(&c->old, &text, &len);
+		(void)textdiff_next(&c->old, &text, &len);
 	c->now.at = now + start;
 	c->now.line = c->skipped = c->old.line;
 	c->skipped_len = start;
@@ -309,8 +305,8 @@ int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	AUTO(buf) struct buf context = {0}, answer = {0};
 	struct parse_text in[3] = {{old, old_len}, {now, now_len}};
 	struct check c = {
-		.old = side_of(old, old_len),
-		.now = side_of(now, now_len),
+		.old = textdiff_read(old, old_len),
+		.now = textdiff_read(now, now_len),
 		.start = old ? old : "",
 		.each = each,
 		.arg = arg,

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -34,6 +35,18 @@ int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	     int (*each)(void *arg, const struct textdiff_line *line),
 	     void *arg, size_t *ret_added, size_t *ret_removed,
 	     struct err *err);
+
+/* A reader of a text, line by line. */
+struct textdiff_reader {
+	const char *at, *end;
+	uint64_t line; /* number of lines read */
+};
+
+/* The reader at the start of a text, which may be NULL if it is empty. */
+struct textdiff_reader textdiff_read(const void *data, size_t len);
+/* The next line with its line feed, if any; false: there is none. */
+bool textdiff_next(struct textdiff_reader *r, const char **ret,
+		   size_t *ret_len);
 
 /* 0; -ENOPKG: the text names libgit2's package; -EPROTO. */
 int textdiff_available(struct err *err);

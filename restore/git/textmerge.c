@@ -73,22 +73,29 @@ static bool is_marker(const struct line *l)
 	return false;
 }
 
-/* Each line of a merge is one of the two sides, or a conflict marker: a worker
- * cannot write others into a file of the user. */
-static bool has_lines_of(const struct textmerge_sides *sides, const char *at,
-			 const char *end, bool clean)
+static void add_both_sides(struct lines *to,
+			   const struct textmerge_sides *sides)
 {
-	AUTO(lines) struct lines known = {0};
+	add_lines(to, sides->ours);
+	add_lines(to, sides->theirs);
+	VEC_SORT(to, compare_lines);
+}
 
-	add_lines(&known, sides->ours);
-	add_lines(&known, sides->theirs);
-	VEC_SORT(&known, compare_lines);
+/* Whether each line of the text, from a byte on, is known, or a conflict marker
+ * where these may be. */
+static bool has_known_lines(const struct buf *text, size_t from,
+			    const struct lines *known, bool markers)
+{
+	const char *at = text->len ? (const char *)text->data + from : NULL;
+	const char *end =
+		text->len ? (const char *)text->data + text->len : NULL;
+
 	while (at < end) {
 		struct line l = take_line(&at, end);
 
-		if (!(known.count && bsearch(&l, known.items, known.count,
-					     sizeof(l), compare_lines)) &&
-		    (clean || !is_marker(&l)))
+		if (!(known->count && bsearch(&l, known->items, known->count,
+					      sizeof(l), compare_lines)) &&
+		    !(markers && is_marker(&l)))
 			return false;
 	}
 	return true;
@@ -123,6 +130,7 @@ int textmerge(const struct textmerge_sides *sides, struct buf *ret,
 	      struct err *err)
 {
 	AUTO(buf) struct buf answer = {0};
+	AUTO(lines) struct lines known = {0};
 	struct dec d;
 	bool clean;
 
@@ -130,8 +138,9 @@ int textmerge(const struct textmerge_sides *sides, struct buf *ret,
 		return -err->num;
 	d = dec_start(answer.data, answer.len);
 	clean = dec_u8(&d);
-	if (d.bad || !has_lines_of(sides, (const char *)d.at,
-				   (const char *)d.end, clean))
+	/* A worker cannot write other lines into a file of the user. */
+	add_both_sides(&known, sides);
+	if (d.bad || !has_known_lines(&answer, 1, &known, !clean))
 		return parse_refuse(err);
 	buf_add(ret, d.at, (size_t)(d.end - d.at));
 	return clean;
@@ -177,21 +186,6 @@ static size_t longer_marker(const struct buf *text, size_t least)
 		at = feed ? feed + 1 : end;
 	}
 	return least;
-}
-
-static bool has_all_lines(const struct buf *text, const struct lines *known)
-{
-	const char *at = (const char *)text->data;
-	const char *end = text->len ? at + text->len : at;
-
-	while (at < end) {
-		struct line l = take_line(&at, end);
-
-		if (!known->count || !bsearch(&l, known->items, known->count,
-					      sizeof(l), compare_lines))
-			return false;
-	}
-	return true;
 }
 
 /* Cuts the text at the markers; false: they are in another order. */
@@ -254,18 +248,17 @@ static bool are_parts_of(const struct textmerge_sides *sides,
 		add_lines(&base, sides->base);
 	add_lines(&ours, sides->ours);
 	add_lines(&theirs, sides->theirs);
-	add_lines(&both, sides->ours);
-	add_lines(&both, sides->theirs);
+	add_both_sides(&both, sides);
 	VEC_SORT(&base, compare_lines);
 	VEC_SORT(&ours, compare_lines);
 	VEC_SORT(&theirs, compare_lines);
-	VEC_SORT(&both, compare_lines);
 	for (i = 0; good && i < parts->count; i++) {
 		const struct textmerge_part *p = &parts->items[i];
 
-		good = has_all_lines(&p->ours, p->conflict ? &ours : &both) &&
-		       has_all_lines(&p->base, &base) &&
-		       has_all_lines(&p->theirs, &theirs);
+		good = has_known_lines(&p->ours, 0, p->conflict ? &ours : &both,
+				       false) &&
+		       has_known_lines(&p->base, 0, &base, false) &&
+		       has_known_lines(&p->theirs, 0, &theirs, false);
 	}
 	return good;
 }
