@@ -72,9 +72,8 @@ int gitcopies_open(const char *path, bool below, struct gitcopies **ret,
 		   struct err *err)
 {
 	AUTO(gitcopies) struct gitcopies *g = mem_zalloc(sizeof(*g));
-	auto_free char *lfs = NULL;
+	auto_free char *lfs = NULL, *inside = NULL;
 	const char *work, *dir;
-	char *end;
 	int got;
 
 	if (libgit_load(&g->git, err) < 0) {
@@ -86,21 +85,15 @@ int gitcopies_open(const char *path, bool below, struct gitcopies **ret,
 			  err);
 	if (got <= 0)
 		return got;
-	work = g->git->repository_workdir(g->repo);
+	work = g->git->repository_workdir(g->repo); /* ends with a slash */
 	if (!work)
 		return 0;
 	if (g->git->repository_odb(&g->odb, g->repo) < 0)
 		return libgit_failed("open the repository", err);
-	dir = mem_strdup(work);
-	end = strrchr(dir, '/');
-	if (end && !end[1] && end != dir)
-		*end = '\0';
-	if (path_below(path, dir))
-		g->prefix = mem_printf("%s%s", path_rest(path, dir),
-				       *path_rest(path, dir) ? "/" : "");
-	free((char *)(uintptr_t)dir);
-	if (!g->prefix)
+	inside = mem_printf("%s%s", path, path_ends(path, "/") ? "" : "/");
+	if (strncmp(inside, work, strlen(work)) != 0)
 		return 0;
+	g->prefix = mem_strdup(inside + strlen(work));
 	dir = g->git->repository_path(g->repo);
 	open_index(g, dir);
 	open_head(g);

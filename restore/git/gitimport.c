@@ -60,8 +60,8 @@ struct object {
 	bool pointed; /* a ref of the user names the object */
 	bool named; /* a ref of the run names the object */
 	bool fresh; /* a commit that no ref of the user reaches */
-	bool lost; /* a fresh commit that only reflogs of the run reach */
-	bool inner; /* a parent of a lost commit */
+	bool lost; /* a fresh commit that nothing but reflogs of the run
+		      reaches, and no other lost commit */
 };
 
 struct gitimport {
@@ -74,6 +74,7 @@ struct gitimport {
 	struct gitlfs lfs;
 	VEC(struct object) objects; /* sorted by id, each once */
 	struct names imported; /* the user's refs below refs/guard */
+	struct gitid pack; /* name of the pack, with `check` */
 	struct gitimport_list list;
 };
 
@@ -354,6 +355,14 @@ static int index_packs(struct gitimport *im, struct err *err)
 	return 0;
 }
 
+static int read_pack_name(void *arg, const char *line, struct err *err)
+{
+	struct gitimport *im = arg;
+
+	return gittips_read_id(line, &im->pack) ? 0
+						: fail_unexpected(line, err);
+}
+
 static int check_size(void *arg, const char *line, struct err *err)
 {
 	struct gitimport *im = arg;
@@ -384,34 +393,35 @@ static int check_size(void *arg, const char *line, struct err *err)
 
 /* --- the list --- */
 
-/* The commits that no ref of the user reaches; lost: and no ref of the run
- * either. */
-struct marking {
-	struct gitimport *im;
-	bool lost;
-};
-
-/* "<id> <parent>..." */
-static int mark_commit(void *arg, const char *line, struct err *err)
+/* "<id>": a commit that no ref of the user reaches. */
+static int mark_fresh(void *arg, const char *line, struct err *err)
 {
-	const struct marking *m = arg;
-	struct gitimport *im = m->im;
-	bool lost = m->lost;
-	const char *at;
+	struct gitimport *im = arg;
 	struct object *o;
 	struct gitid id;
 
-	im->list.commits += !lost;
-	for (at = line; gittips_read_id(at, &id); at += GITID_HEX + 1) {
-		o = find_object(im, &id);
-		if (o && at == line)
-			*(lost ? &o->lost : &o->fresh) = true;
-		else if (o)
-			o->inner |= lost;
-		if (!at[GITID_HEX])
-			return 0;
-	}
-	return fail_unexpected(line, err);
+	if (!gittips_read_id(line, &id))
+		return fail_unexpected(line, err);
+	im->list.commits++;
+	o = find_object(im, &id);
+	if (o)
+		o->fresh = true;
+	return 0;
+}
+
+/* "<id> <child>...": a commit that no ref of the run reaches either. */
+static int mark_lost(void *arg, const char *line, struct err *err)
+{
+	struct gitimport *im = arg;
+	struct object *o;
+	struct gitid id;
+
+	if (!gittips_read_id(line, &id))
+		return fail_unexpected(line, err);
+	o = line[GITID_HEX] ? NULL : find_object(im, &id);
+	if (o)
+		o->lost = true;
+	return 0;
 }
 
 /* rev-list fails on a missing object, so each wanted one is in the pack under
@@ -419,14 +429,13 @@ static int mark_commit(void *arg, const char *line, struct err *err)
 static int find_commits(struct gitimport *im, enum gitrun_objects where,
 			bool lost, struct err *err)
 {
-	static char *const arguments[] = {"rev-list", "--parents", "--stdin",
-					  NULL};
+	char *const arguments[] = {"rev-list", "--stdin",
+				   lost ? "--children" : NULL, NULL};
 	AUTO(buf) struct buf input = {0};
-	struct marking m = {im, lost};
 
 	return add_revisions(im, lost, &input)
 		       ? gitrun_lines(&im->run, where, arguments, &input,
-				      mark_commit, &m, err)
+				      lost ? mark_lost : mark_fresh, im, err)
 		       : 0;
 }
 
@@ -475,7 +484,7 @@ static int list_refs(struct gitimport *im, enum gitrun_objects where,
 	for (i = 0; i < im->objects.count; i++) {
 		const struct object *o = &im->objects.items[i];
 
-		if (o->lost && !o->inner)
+		if (o->lost)
 			buf_printf(&text, "%s " REFS "reflog/%.*s\n", o->id.hex,
 				   REFLOG_ID, o->id.hex);
 	}
@@ -524,8 +533,8 @@ static int open_copy(const struct gitimport_job *job, const struct entry *base,
 	if (add_revisions(im, false, &revisions) && job->check &&
 	    (gitrun(&im->run, GITRUN_ALL, pack, &revisions, PACK ".pack", err) <
 		     0 ||
-	     gitrun(&im->run, GITRUN_RESULT, check, NULL, GITRUN_OUTPUT, err) <
-		     0 ||
+	     gitrun_lines(&im->run, GITRUN_RESULT, check, NULL, read_pack_name,
+			  im, err) < 0 ||
 	     gitrun_lines(&im->run, GITRUN_CHECKED, sizes, NULL, check_size, im,
 			  err) < 0))
 		return -err->num;
@@ -619,24 +628,16 @@ static int copy_pack_file(int from, off_t size, int dir, const char *base,
 static int copy_pack(struct gitimport *im, int dir, char **ret_keep,
 		     struct err *err)
 {
-	auto_free char *name = NULL;
-	char hex[GITID_HEX + 1];
-	git_oid sum;
+	auto_free char *name = mem_printf("pack-%s", im->pack.hex);
 	auto_close int pack =
 		openat(im->run.dirfd, PACK ".pack", O_RDONLY | O_CLOEXEC);
 	auto_close int index =
 		openat(im->run.dirfd, PACK ".idx", O_RDONLY | O_CLOEXEC);
 	struct stat pack_st, index_st;
 
-	/* git names a pack by its last 20 bytes, a checksum of the others. */
 	if (pack < 0 || index < 0 || fstat(pack, &pack_st) < 0 ||
-	    fstat(index, &index_st) < 0 || pack_st.st_size <= GIT_OID_RAWSZ ||
-	    fd_pread(pack, sum.id, GIT_OID_RAWSZ,
-		     (uint64_t)pack_st.st_size - GIT_OID_RAWSZ) !=
-		    GIT_OID_RAWSZ)
+	    fstat(index, &index_st) < 0)
 		return fail_errno(err, "read the pack");
-	name = mem_printf("pack-%s",
-			  im->git->oid_tostr(hex, sizeof(hex), &sum));
 	*ret_keep = mem_printf("%s.keep", name);
 	if (atomic_write(dir, *ret_keep, "guard import\n", 13, 0600,
 			 ATOMIC_NO_SYNC, err) < 0 ||

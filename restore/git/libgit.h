@@ -76,7 +76,6 @@
 	CALL(patch_get_delta)                                                  \
 	CALL(patch_get_hunk)                                                   \
 	CALL(patch_get_line_in_hunk)                                           \
-	CALL(patch_line_stats)                                                 \
 	CALL(patch_num_hunks)                                                  \
 	CALL(patch_to_buf)                                                     \
 	CALL(reference_create_matching)                                        \
