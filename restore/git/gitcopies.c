@@ -109,12 +109,9 @@ int gitcopies_open(const char *path, bool below, struct gitcopies **ret,
 static const git_index_entry *find_staged(const struct gitcopies *g,
 					  const char *path)
 {
-	auto_free char *name =
-		*g->prefix ? mem_printf("%s%s", g->prefix, path) : NULL;
+	auto_free char *name = mem_printf("%s%s", g->prefix, path);
 
-	return g->index ? g->git->index_get_bypath(g->index, name ? name : path,
-						   0)
-			: NULL;
+	return g->index ? g->git->index_get_bypath(g->index, name, 0) : NULL;
 }
 
 static bool find_in_head(const struct gitcopies *g, const char *path,

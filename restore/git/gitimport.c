@@ -550,18 +550,15 @@ static int open_copy(const struct gitimport_job *job, const struct entry *base,
 static int find_lfs(const struct gitimport_job *job, struct gitimport *im,
 		    struct err *err)
 {
-	auto_free char *refused = NULL;
-
 	if (gitlfs_find(job->store, job->now, job->to, &im->lfs, err) < 0)
 		return -err->num;
 	im->list.lfs_files = im->lfs.files.count;
 	im->list.lfs_bytes = im->lfs.bytes;
-	if (!im->lfs.refused)
-		return 0;
-	refused = mem_printf("%s of git-lfs with other bytes than the name "
-			     "says: skipped",
-			     text_count(im->lfs.refused, "file"));
-	names_add(&im->tips.notes, refused);
+	if (im->lfs.refused)
+		*VEC_ADD(&im->tips.notes) = mem_printf(
+			"%s of git-lfs with other bytes than the name says: "
+			"skipped",
+			text_count(im->lfs.refused, "file"));
 	return 0;
 }
 
@@ -569,7 +566,7 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 		   struct err *err)
 {
 	AUTO(gittips) struct gittips tips = {0};
-	struct gitimport *im = NULL;
+	AUTO(gitimport) struct gitimport *im = NULL;
 	size_t i;
 	int got;
 
@@ -595,25 +592,29 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 	im->list.notes = &im->tips.notes;
 	for (i = 0; i < im->list.count; i++)
 		im->list.fresh += !im->list.items[i].known;
-	if (job->check && im->list.fresh && find_lfs(job, im, err) < 0) {
-		gitimport_free(&im);
+	if (job->check && im->list.fresh && find_lfs(job, im, err) < 0)
 		return -err->num;
-	}
-	*ret = im;
+	*ret = TAKE(im);
 	return 0;
 }
 
 /* --- into the user's repository --- */
 
-static int copy_pack_file(int from, off_t size, int dir, const char *base,
-			  const char *end, struct err *err)
+/* The end of the name: ".pack" or ".idx". */
+static int copy_pack_file(const struct gitimport *im, int dir, const char *end,
+			  struct err *err)
 {
 	AUTO(atomic_file) struct atomic_file file = ATOMIC_FILE_NONE;
-	auto_free char *name = mem_printf("%s%s", base, end);
+	auto_free char *from = mem_printf(PACK "%s", end);
+	auto_free char *name = mem_printf("pack-%s%s", im->pack.hex, end);
+	auto_close int fd = openat(im->run.dirfd, from, O_RDONLY | O_CLOEXEC);
+	struct stat st;
 	int got;
 
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_errno(err, "read the pack");
 	if (atomic_begin(dir, name, 0444, &file, err) < 0 ||
-	    copybytes(from, file.fd, size, NULL, NULL, err) < 0)
+	    copybytes(fd, file.fd, st.st_size, NULL, NULL, err) < 0)
 		return -err->num;
 	got = atomic_publish(&file, name, err);
 	/* An interrupted import may have left this file. */
@@ -628,22 +629,13 @@ static int copy_pack_file(int from, off_t size, int dir, const char *base,
 static int copy_pack(struct gitimport *im, int dir, char **ret_keep,
 		     struct err *err)
 {
-	auto_free char *name = mem_printf("pack-%s", im->pack.hex);
-	auto_close int pack =
-		openat(im->run.dirfd, PACK ".pack", O_RDONLY | O_CLOEXEC);
-	auto_close int index =
-		openat(im->run.dirfd, PACK ".idx", O_RDONLY | O_CLOEXEC);
-	struct stat pack_st, index_st;
-
-	if (pack < 0 || index < 0 || fstat(pack, &pack_st) < 0 ||
-	    fstat(index, &index_st) < 0)
-		return fail_errno(err, "read the pack");
-	*ret_keep = mem_printf("%s.keep", name);
-	if (atomic_write(dir, *ret_keep, "guard import\n", 13, 0600,
-			 ATOMIC_NO_SYNC, err) < 0 ||
-	    copy_pack_file(pack, pack_st.st_size, dir, name, ".pack", err) < 0)
-		return -err->num;
-	return copy_pack_file(index, index_st.st_size, dir, name, ".idx", err);
+	*ret_keep = mem_printf("pack-%s.keep", im->pack.hex);
+	return atomic_write(dir, *ret_keep, "guard import\n", 13, 0600,
+			    ATOMIC_NO_SYNC, err) < 0 ||
+			       copy_pack_file(im, dir, ".pack", err) < 0 ||
+			       copy_pack_file(im, dir, ".idx", err) < 0
+		       ? -err->num
+		       : 0;
 }
 
 /* Since the check a git gc of the user's may have deleted objects on which

@@ -342,25 +342,24 @@ static int by_name_and_order(const void *a, const void *b)
 static int check_form(const struct gitrefs *r, const struct entry *git,
 		      struct err *err)
 {
-	static const char *const names[] = {"commondir", "reftable"};
-	static const char *const texts[] = {
-		"puts refs and objects elsewhere",
-		"holds its refs; guard reads only refs in files",
+	static const char *const forms[][2] = {
+		{"commondir", "puts refs and objects elsewhere"},
+		{"reftable", "holds its refs; guard reads only refs in files"},
 	};
+	int got = 0;
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (i = 0; got == 0 && i < sizeof(forms) / sizeof(*forms); i++) {
 		AUTO(entry) struct entry e = {0};
-		int got = tree_lookup(r->store, git, names[i], &e, err);
 
-		if (got)
-			return got < 0 ? got
-				       : fail(err, ENOTSUP,
-					      "the run's .git/%s %s: import "
-					      "does not support this",
-					      names[i], texts[i]);
+		got = tree_lookup(r->store, git, forms[i][0], &e, err);
+		if (got > 0)
+			got = fail(err, ENOTSUP,
+				   "the run's .git/%s %s: import does not "
+				   "support this",
+				   forms[i][0], forms[i][1]);
 	}
-	return 0;
+	return got;
 }
 
 /* Reads the .git directory `git`; r->store and r->notes are set. */
@@ -509,8 +508,9 @@ static int note_others(struct gitrefs *now, const struct entry *base,
 		AUTO(entry) struct entry old = {0}, e = {0};
 
 		if (tree_lookup(now->store, git, others[i].name, &e, err) < 0 ||
-		    (base->mode && tree_lookup(now->store, base, others[i].name,
-					       &old, err) < 0))
+		    (S_ISDIR(base->mode) &&
+		     tree_lookup(now->store, base, others[i].name, &old, err) <
+			     0))
 			return -err->num;
 		if (e.mode && !t->incomplete)
 			t->incomplete = others[i].incomplete;
@@ -555,9 +555,7 @@ int gittips_read(struct store *store, const struct entry *base,
 		return -err->num;
 	if (base && tree_lookup(store, base, ".git", &old_git, err) < 0)
 		return -err->num;
-	if (old_git.mode && !S_ISDIR(old_git.mode))
-		entry_free(&old_git);
-	if (old_git.mode && gitrefs_read(&old, &old_git, err) < 0)
+	if (S_ISDIR(old_git.mode) && gitrefs_read(&old, &old_git, err) < 0)
 		return -err->num;
 	/* Each may be there twice, packed and loose. Of millions of files not
 	 * all are to be read to find that they are too many. */
