@@ -13,7 +13,8 @@
  * The author comes from the environment (GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL) or
  * the configuration.
  *
- * By libgit2: no hook, no filter and no program is run, and nothing is signed;
+ * By libgit2, because a commit must not depend on the git program and on
+ * Landlock: no hook, no filter and no program is run, and nothing is signed;
  * name, ignore rules and line ends come from the user's settings. Files that
  * git ignores or keeps through a filter, files in a .git or a submodule, and
  * kinds of files that git does not store are skipped and named.

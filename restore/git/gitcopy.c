@@ -67,16 +67,6 @@ static int make_folder(int dirfd, const char *name, struct err *err)
 	return 0;
 }
 
-static int open_folder(int dirfd, const char *name, struct err *err)
-{
-	int fd;
-
-	if (make_folder(dirfd, name, err) < 0)
-		return -err->num;
-	fd = fd_open_dir(dirfd, name);
-	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
-}
-
 static int copy_file(void *arg, const char *path, const struct entry *old,
 		     const struct entry *e, struct err *err)
 {
@@ -168,13 +158,15 @@ int gitcopy_make(struct store *store, const struct entry *base,
 	if (find_objects(store, base, &old, err) < 0 ||
 	    find_objects(store, result, &now, err) < 0)
 		return -err->num;
-	dir = open_folder(dirfd, name, err);
-	if (dir < 0 || make_repository(git, dir, err) < 0)
+	if (make_folder(dirfd, name, err) < 0)
 		return -err->num;
-	run = open_folder(dir, "run", err);
-	if (run < 0)
-		return run;
-	if (fstatvfs(run, &fs) < 0)
+	dir = fd_open_dir(dirfd, name);
+	if (dir < 0)
+		return fail_errno(err, "open %s", text_quote(name));
+	if (make_repository(git, dir, err) < 0)
+		return -err->num;
+	run = fd_open_dir(dir, "run");
+	if (run < 0 || fstatvfs(run, &fs) < 0)
 		return fail_errno(err, "read the disk's free space");
 	c.space = (uint64_t)fs.f_bavail * fs.f_frsize;
 	c.space -= c.space > RESERVE ? RESERVE : c.space;

@@ -160,28 +160,22 @@ static int add_user_ref(void *arg, const char *name, const struct gitid *id,
 	return 0;
 }
 
-static bool is_prefix_taken(const struct gitimport *im, const char *prefix)
-{
-	size_t i;
-
-	for (i = 0; i < im->imported.count; i++)
-		if (path_below(im->imported.items[i], prefix))
-			return true;
-	return false;
-}
-
 /* An earlier import of the same run keeps its names. */
 static int find_prefix(struct gitimport *im, const char *run_id,
 		       struct err *err)
 {
 	unsigned int n;
+	size_t i;
 
 	for (n = 1; n < PREFIXES_MAX; n++) {
 		auto_free char *prefix =
 			n == 1 ? mem_printf("refs/guard/%s", run_id)
 			       : mem_printf("refs/guard/%s.%u", run_id, n);
 
-		if (!is_prefix_taken(im, prefix)) {
+		for (i = 0; i < im->imported.count; i++)
+			if (path_below(im->imported.items[i], prefix))
+				break;
+		if (i == im->imported.count) {
 			im->list.prefix = TAKE(prefix);
 			return 0;
 		}
