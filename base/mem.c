@@ -36,6 +36,14 @@ void *mem_dup(const void *data, size_t len)
 	return copy;
 }
 
+int mem_compare(const void *a, size_t a_len, const void *b, size_t b_len)
+{
+	size_t len = a_len < b_len ? a_len : b_len;
+	int order = len ? memcmp(a, b, len) : 0;
+
+	return order ? order : (a_len > b_len) - (a_len < b_len);
+}
+
 char *mem_strdup(const char *text)
 {
 	return text ? mem_dup(text, strlen(text) + 1) : NULL;
@@ -119,6 +127,11 @@ void buf_free(struct buf *b)
 {
 	free(b->data);
 	*b = (struct buf){0};
+}
+
+bool buf_has(const struct buf *b, const char *text)
+{
+	return b->len && memmem(b->data, b->len, text, strlen(text));
 }
 
 bool buf_same(const struct buf *a, const struct buf *b)

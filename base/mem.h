@@ -20,6 +20,9 @@ void *mem_dup(const void *data, size_t len);
  * one, which stands in front of the end. */
 size_t mem_equal_start(const void *a, const void *b, size_t len);
 size_t mem_equal_end(const void *a_end, const void *b_end, size_t len);
+/* The order of two strings of bytes, as of memcmp(3); the shorter one comes
+ * first where it is the start of the other. */
+int mem_compare(const void *a, size_t a_len, const void *b, size_t b_len);
 char *mem_strdup(const char *text); /* NULL gives NULL */
 char *mem_strndup(const char *text, size_t len);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -70,6 +73,7 @@ void buf_add_char(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 const char *buf_text(struct buf *b);
+bool buf_has(const struct buf *b, const char *text); /* somewhere */
 bool buf_same(const struct buf *a, const struct buf *b); /* the same bytes */
 /* Passes the bytes on as a NUL-terminated string for the caller to free, and
  * leaves the buffer empty. */

@@ -160,6 +160,25 @@ static void open_utf8_locale(void)
 	utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
+void text_encode(struct buf *b, uint32_t c)
+{
+	if (c < 0x80) {
+		buf_add_char(b, (char)c);
+	} else if (c < 0x800) {
+		buf_add_char(b, (char)(0xc0 | c >> 6));
+		buf_add_char(b, (char)(0x80 | (c & 0x3f)));
+	} else if (c < 0x10000) {
+		buf_add_char(b, (char)(0xe0 | c >> 12));
+		buf_add_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
+		buf_add_char(b, (char)(0x80 | (c & 0x3f)));
+	} else {
+		buf_add_char(b, (char)(0xf0 | c >> 18));
+		buf_add_char(b, (char)(0x80 | (c >> 12 & 0x3f)));
+		buf_add_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
+		buf_add_char(b, (char)(0x80 | (c & 0x3f)));
+	}
+}
+
 uint32_t text_lower_case(uint32_t c)
 {
 	if (c < 0x80)
@@ -288,6 +307,14 @@ void text_unescape_octal(char *text)
 		}
 	}
 	*to = '\0';
+}
+
+size_t text_line_len(const void *at, const void *end)
+{
+	const char *line = at, *limit = end;
+	const char *feed = memchr(line, '\n', (size_t)(limit - line));
+
+	return (size_t)((feed ? feed : limit) - line);
 }
 
 char *text_trim(const char *text, size_t len)

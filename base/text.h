@@ -30,6 +30,8 @@ const char *text_quote(const char *name);
 /* Decodes one character (RFC 3629) of at least one byte. Returns its length; 0:
  * invalid bytes. */
 size_t text_decode(const void *data, size_t len, uint32_t *ret_c);
+/* Appends a character of at most 21 bits. */
+void text_encode(struct buf *to, uint32_t c);
 /* The small letter of a character, in any script; both small forms of one
  * capital give the same. On machines without C.UTF-8 only of ASCII. */
 uint32_t text_lower_case(uint32_t c);
@@ -75,6 +77,9 @@ void text_sum(struct buf *to, const struct text_part *parts, size_t count,
 /* Decodes \ooo in place. The kernel escapes space, tab, line feed and
  * backslash so in mountinfo. */
 void text_unescape_octal(char *text);
+
+/* The length of the line at `at`, without its line feed. at is before end. */
+size_t text_line_len(const void *at, const void *end);
 
 /* Copies a line without the blanks around it and without a CR at its end. For
  * the caller to free. */

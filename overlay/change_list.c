@@ -51,7 +51,7 @@ static const char *copy_listed_path(struct change_list *list, const char *path)
 	return memcpy(to, path, len);
 }
 
-static struct change_side make_change_side(const struct meta *m)
+struct change_side change_side(const struct meta *m)
 {
 	if (!m)
 		return (struct change_side){0};
@@ -78,8 +78,8 @@ void change_list_add(struct change_list *list, const char *path,
 		.kind = kind,
 		.flags = flags,
 		.path = copy_listed_path(list, path),
-		.old = make_change_side(old),
-		.now = make_change_side(now),
+		.old = change_side(old),
+		.now = change_side(now),
 	};
 	if (!list->flags_known)
 		list->items[list->count - 1].old.chattr =

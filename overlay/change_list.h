@@ -99,6 +99,9 @@ struct change_list {
 	bool flags_known;
 };
 
+/* NULL: mode 0. */
+struct change_side change_side(const struct meta *m);
+
 /* Frees all items and paths and empties the list. */
 void change_list_free(struct change_list *list);
 

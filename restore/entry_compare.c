@@ -17,16 +17,22 @@
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
+/* The wanted attributes and those of the file. */
+static int load_attrs(struct store *store, int fd, const struct entry *e,
+		      struct xattrs *want, struct xattrs *have, struct err *err)
+{
+	return attrset_load(store, &e->attrs, want, err) < 0
+		       ? -err->num
+		       : xattrs_get(fd, "", have, err);
+}
+
 int entry_compare_attrs(struct store *store, int fd, const struct entry *e,
 			struct err *err)
 {
-	AUTO(xattrs) struct xattrs want = {0};
-	AUTO(xattrs) struct xattrs have = {0};
+	AUTO(xattrs) struct xattrs want = {0}, have = {0};
+	int got = load_attrs(store, fd, e, &want, &have, err);
 
-	if (attrset_load(store, &e->attrs, &want, err) < 0 ||
-	    xattrs_get(fd, "", &have, err) < 0)
-		return -err->num;
-	return xattrs_equal(&want, &have);
+	return got < 0 ? got : xattrs_equal(&want, &have);
 }
 
 static int same_disk_link(int dirfd, const char *name, const struct entry *e)
@@ -87,23 +93,6 @@ bool entry_compare_unmodified(const struct meta *m, const struct entry *e,
 	       timestamp_compare(m->mtime, e->mtime) == 0;
 }
 
-static int same_open_file(const struct entry_compare *o, int fd,
-			  const struct entry *e, struct err *err)
-{
-	struct meta m;
-	int got;
-
-	if (meta_get(fd, "", &m) < 0)
-		return fail_errno(err, "stat it");
-	if (!same_stat_fields(&m, e, 0))
-		return 0;
-	got = entry_compare_attrs(o->store, fd, e, err);
-	if (got <= 0 || (o->unmodified_ino && m.ino == o->unmodified_ino &&
-			 timestamp_compare(m.mtime, e->mtime) == 0))
-		return got;
-	return content_equal(o->store, &e->content, fd, o->watch, err);
-}
-
 static int same_disk_dir(const struct entry_compare *o, int dirfd,
 			 const char *name, const char *path,
 			 const struct entry *e, struct err *err);
@@ -113,12 +102,20 @@ static int same_disk_entry(const struct entry_compare *o, int dirfd,
 			   const char *name, const char *above,
 			   const struct entry *e, struct err *err)
 {
-	auto_close int fd =
-		openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	uint32_t ignored_bits = !above && S_ISDIR(e->mode) ? S_IWUSR : 0;
+	auto_close int fd = -1;
+	bool opened;
 	struct meta m;
 	int got;
 
+	/* One descriptor is enough for the comparison of a file alone. Another
+	 * entry than a regular file is not opened for it. */
+	if (!above && S_ISREG(e->mode) && e->size &&
+	    meta_get(dirfd, name, &m) == 0 && S_ISREG(m.mode))
+		fd = open_entry_bytes(dirfd, name);
+	opened = fd >= 0;
+	if (!opened)
+		fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT
 			       ? 0
@@ -134,6 +131,12 @@ static int same_disk_entry(const struct entry_compare *o, int dirfd,
 	got = entry_compare_attrs(o->store, fd, e, err);
 	if (got <= 0)
 		return got;
+	if (opened)
+		return o->unmodified_ino && m.ino == o->unmodified_ino &&
+				       timestamp_compare(m.mtime, e->mtime) == 0
+			       ? 1
+			       : content_equal(o->store, &e->content, fd,
+					       o->watch, err);
 	if (S_ISDIR(m.mode)) {
 		auto_free char *path =
 			above ? path_join(above, name) : mem_strdup("");
@@ -192,16 +195,6 @@ int entry_compare_equal(const struct entry_compare *o, int dirfd,
 			const char *name, const struct entry *e,
 			struct err *err)
 {
-	auto_close int fd = -1;
-	struct meta m;
-
-	/* One descriptor is enough for the whole comparison. Another entry than
-	 * a regular file is not opened for it. */
-	if (S_ISREG(e->mode) && e->size && meta_get(dirfd, name, &m) == 0 &&
-	    S_ISREG(m.mode))
-		fd = open_entry_bytes(dirfd, name);
-	if (fd >= 0)
-		return same_open_file(o, fd, e, err);
 	return same_disk_entry(o, dirfd, name, NULL, e, err);
 }
 
@@ -254,11 +247,9 @@ static int set_entry_owner(int fd, const struct meta *m, const struct entry *e,
 static int set_entry_attrs(struct store *store, int fd, const struct meta *m,
 			   const struct entry *e, struct err *err)
 {
-	AUTO(xattrs) struct xattrs want = {0};
-	AUTO(xattrs) struct xattrs have = {0};
+	AUTO(xattrs) struct xattrs want = {0}, have = {0};
 
-	if (attrset_load(store, &e->attrs, &want, err) < 0 ||
-	    xattrs_get(fd, "", &have, err) < 0)
+	if (load_attrs(store, fd, e, &want, &have, err) < 0)
 		return -err->num;
 	if (xattrs_equal(&want, &have))
 		return 0;

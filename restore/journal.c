@@ -30,7 +30,7 @@
 #define JOURNAL_MAX (1u << 30)
 #define ROOTS_MAX 64
 
-struct op_sides *journal_op_own(struct op *op)
+struct step *journal_op_own(struct op *op)
 {
 	op->own = mem_zalloc(sizeof(*op->own));
 	op->from = &op->own->from;
@@ -47,8 +47,7 @@ void journal_free(struct journal *j)
 
 		for (k = 0; !r->borrowed && k < r->ops.count; k++) {
 			free(r->ops.items[k].path);
-			entry_free(&r->ops.items[k].own->from);
-			entry_free(&r->ops.items[k].own->to);
+			plan_step_free(r->ops.items[k].own);
 			free(r->ops.items[k].own);
 			free(r->ops.items[k].hardlink_to);
 		}
@@ -223,7 +222,7 @@ static void decode_root(struct dec *d, int version, struct journal_root *j)
 	}
 	count = dec_var(d);
 	for (i = 0; i < count && !d->bad; i++) {
-		struct op_sides *own;
+		struct step *own;
 		struct op *op = VEC_ADD(&j->ops);
 
 		*op = (struct op){.kind = dec_u8(d)};

@@ -47,16 +47,11 @@ enum op_kind {
 	OP_META, /* in place: mode, owner, xattrs, times */
 };
 
-struct op_sides {
-	struct entry from, to;
-};
-
 struct op {
 	enum op_kind kind;
 	char *path;
 	const struct entry *from, *to; /* mode 0: no entry */
-	struct op_sides
-		*own; /* owner of from and to; NULL: the plan owns them */
+	struct step *own; /* owner of from and to; NULL: the plan's step */
 	uint64_t old_ino; /* inode of path before */
 	uint64_t new_ino; /* inode of the staged entry */
 	/* In memory only: */
@@ -101,7 +96,7 @@ struct journal {
 void journal_free(struct journal *j);
 /* Allocates empty entries for an operation without a plan. They are freed with
  * the journal. */
-struct op_sides *journal_op_own(struct op *op);
+struct step *journal_op_own(struct op *op);
 /* Appends an empty root with this path. Valid until the next call. */
 struct journal_root *journal_add_root(struct journal *j, const char *path);
 

@@ -30,36 +30,6 @@ struct child_ops {
 	size_t count;
 };
 
-static int is_content_unchanged(struct txn *t,
-				const struct child_ops *child_ops,
-				const char *path, int dirfd, const char *name,
-				struct err *err);
-
-static int are_children_unchanged(struct txn *t,
-				  const struct child_ops *child_ops,
-				  const char *path, int dirfd, const char *name,
-				  struct err *err)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int fd = openat(
-		dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	size_t i;
-
-	if (fd < 0)
-		return 0;
-	if (dirlist_read(fd, &list, err) < 0)
-		return -err->num;
-	for (i = 0; i < list.count; i++) {
-		auto_free char *child = path_join(path, list.items[i].name);
-		int got = is_content_unchanged(t, child_ops, child, fd,
-					       list.items[i].name, err);
-
-		if (got <= 0)
-			return got;
-	}
-	return 1;
-}
-
 /* Whether another process has the file open and may write to it later. */
 static bool file_has_writer(int dirfd, const char *name)
 {
@@ -77,8 +47,12 @@ static int is_content_unchanged(struct txn *t,
 {
 	const struct op *op =
 		FIND_BY_PATH(path, child_ops->items, child_ops->count, path);
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = -1;
 	struct err ignored;
 	struct meta m;
+	size_t i;
+	int got = 1;
 
 	/* In a second attempt a changed file has been kept already. */
 	if (meta_get(dirfd, name, &m) < 0 && errno == ENOENT)
@@ -90,13 +64,24 @@ static int is_content_unchanged(struct txn *t,
 	if (!S_ISLNK(op->to->mode) &&
 	    (m.mode ^ op->to->mode) & (S_ISDIR(op->to->mode) ? 0077 : 0777))
 		return 0;
-	if (S_ISDIR(op->to->mode))
-		return are_children_unchanged(t, child_ops, path, dirfd, name,
-					      err);
-	if (S_ISREG(op->to->mode) && file_has_writer(dirfd, name))
+	if (!S_ISDIR(op->to->mode))
+		return !(S_ISREG(op->to->mode) &&
+			 file_has_writer(dirfd, name)) &&
+		       entry_compare_content(t->store, dirfd, name, op->to,
+					     &ignored) == 1;
+	fd = openat(dirfd, name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
 		return 0;
-	return entry_compare_content(t->store, dirfd, name, op->to, &ignored) ==
-	       1;
+	if (dirlist_read(fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count && got > 0; i++) {
+		auto_free char *child = path_join(path, list.items[i].name);
+
+		got = is_content_unchanged(t, child_ops, child, fd,
+					   list.items[i].name, err);
+	}
+	return got;
 }
 
 /* The name for a displaced file next to its old name, with the id of the

@@ -295,8 +295,7 @@ static void copy_settings(const struct members *m, const struct buf *text,
 	bool known = true; /* the table's name is understood */
 
 	while (at < end) {
-		const char *eol = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((eol ? eol : end) - at);
+		size_t len = text_line_len(at, end);
 		auto_free char *line = text_trim(at, len);
 		size_t n = strlen(line);
 

@@ -244,16 +244,16 @@ int profile_parse(struct profile *p, const char *file, bool project,
 			    "%s: larger than %u bytes, too large for a profile",
 			    shown, PROFILE_BYTES_MAX);
 	while (at < end) {
-		const char *eol = memchr(at, '\n', (size_t)(end - at));
-		size_t n = (size_t)((eol ? eol : end) - at);
+		size_t n = text_line_len(at, end);
 		auto_free char *line = text_trim(at, n);
+		bool nul = memchr(at, '\0', n);
 
-		at += n + (eol != NULL);
+		at += n + (at + n < end);
 		if (++number > LINES_MAX || n > VALUE_MAX)
 			return fail(err, EINVAL,
 				    "%s:%u: the line or the file is too long",
 				    shown, number);
-		if (memchr(at - n - (eol != NULL), '\0', n))
+		if (nul)
 			return fail(err, EINVAL,
 				    "%s:%u: the line contains a NUL byte",
 				    shown, number);

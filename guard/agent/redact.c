@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "guard/sandbox/places.h"
 #include "guard/sandbox/sandbox.h"
@@ -394,8 +395,7 @@ bool redact_text(const void *data, size_t len, struct buf *to)
 	const char *at = data, *end = at + len;
 
 	while (at < end) {
-		const char *stop = memchr(at, '\n', (size_t)(end - at));
-		size_t line = (size_t)((stop ? stop : end) - at);
+		size_t line = text_line_len(at, end);
 
 		redact_settings_line(&r, at, line);
 		at += line + 1;
@@ -624,14 +624,13 @@ bool redact_prose(const void *data, size_t len, struct buf *to)
 	bool any = false, in_key = false;
 
 	while (at < end) {
-		const char *stop = memchr(at, '\n', (size_t)(end - at));
-		size_t line = (size_t)((stop ? stop : end) - at);
+		size_t line = text_line_len(at, end);
 
 		if (memmem(at, line, KEY_END, strlen(KEY_END)))
 			in_key = false;
 		if (!in_key) {
 			any |= redact_prose_line(at, line, to);
-			if (stop)
+			if (at + line < end)
 				buf_add_char(to, '\n');
 		}
 		any |= in_key;

@@ -6,14 +6,6 @@
 #include "base/codec.h"
 #include "restore/parse/parse.h"
 
-static struct parse_text text_of(const struct buf *text)
-{
-	if (!text)
-		return (struct parse_text){0};
-	return (struct parse_text){text->len ? (const void *)text->data : "",
-				   text->len};
-}
-
 static void add_members(struct buf *to, const struct members *m)
 {
 	enc_text(to, m->file);
@@ -31,8 +23,9 @@ bool settings_compare(const struct members *m, const struct buf *before,
 
 	add_members(&members, m);
 	if (parse_call(PARSE_MEMBERS,
-		       (struct parse_text[]){text_of(&members), text_of(before),
-					     text_of(now)},
+		       (struct parse_text[]){parse_text_of(&members),
+					     parse_text_of(before),
+					     parse_text_of(now)},
 		       3, &answer, &ignored) < 0)
 		return false;
 	d = dec_start(answer.data, answer.len);
@@ -73,8 +66,9 @@ int settings_undo(const struct members *m, const struct buf *before,
 
 	add_members(&members, m);
 	if (parse_call(PARSE_MEMBERS_UNDO,
-		       (struct parse_text[]){text_of(&members), text_of(before),
-					     text_of(after), text_of(now)},
+		       (struct parse_text[]){
+			       parse_text_of(&members), parse_text_of(before),
+			       parse_text_of(after), parse_text_of(now)},
 		       4, &answer, err) < 0)
 		return -err->num;
 	return take_new_text(&answer, ret, err);
@@ -91,7 +85,8 @@ int settings_add(const struct buf *text, const char *wanted,
 	AUTO(buf) struct buf answer = {0};
 
 	if (parse_call(PARSE_MEMBERS_ADD,
-		       (struct parse_text[]){text_of(text), input_of(wanted),
+		       (struct parse_text[]){parse_text_of(text),
+					     input_of(wanted),
 					     input_of(project)},
 		       3, &answer, err) < 0)
 		return -err->num;
@@ -105,8 +100,8 @@ bool settings_member_is(const struct buf *text, const char *key,
 	struct err ignored;
 
 	return parse_call(PARSE_MEMBER_IS,
-			  (struct parse_text[]){text_of(text), input_of(key),
-						input_of(value)},
+			  (struct parse_text[]){parse_text_of(text),
+						input_of(key), input_of(value)},
 			  3, &answer, &ignored) == 0 &&
 	       answer.len == 1 && answer.data[0] == 1;
 }
@@ -121,7 +116,8 @@ void settings_texts(const struct members *m, struct buf *file,
 
 	add_members(&members, m);
 	if (parse_call(PARSE_MEMBER_TEXTS,
-		       (struct parse_text[]){text_of(&members), text_of(file)},
+		       (struct parse_text[]){parse_text_of(&members),
+					     parse_text_of(file)},
 		       2, &answer, &ignored) < 0) {
 		each(arg, buf_text(file));
 		return;

@@ -754,6 +754,13 @@ void changes_add_caches(struct change_list *home, struct change_list *from)
 	SORT_BY_PATH(home->items, home->count, path);
 }
 
+bool changes_is_apart(const struct change *c, bool home)
+{
+	return c->flags & CHANGES_NOISE ||
+	       (home ? changes_is_cache(c->path)
+		     : (c->flags & CHANGE_GIT) != 0);
+}
+
 size_t changes_count_home(const struct changes *c)
 {
 	const struct changes_root *home = changes_home(c);

@@ -252,6 +252,10 @@ bool changes_is_cache(const char *home_path);
 void changes_take_caches(struct change_list *home, struct change_list *to);
 void changes_add_caches(struct change_list *home, struct change_list *from);
 
+/* Noise, a cache of the home directory, or a change in any other root's .git:
+ * lists have a number or a summary of them. */
+bool changes_is_apart(const struct change *c, bool home);
+
 /* A stored entry as one side of a change. */
 struct change_side changes_side(const struct entry *e);
 

@@ -74,9 +74,8 @@ static int moved_file_key(void *arg, const struct moves_file *f,
 
 static bool is_move_candidate(const struct change *c, bool home)
 {
-	if (c->flags & (CHANGES_NOISE | CHANGE_NODE | CHANGE_UNREADABLE))
-		return false;
-	return home ? !changes_is_cache(c->path) : !(c->flags & CHANGE_GIT);
+	return !(c->flags & (CHANGE_NODE | CHANGE_UNREADABLE)) &&
+	       !changes_is_apart(c, home);
 }
 
 static bool has_deleted(const struct change_list *list, bool home)

@@ -11,14 +11,9 @@
 
 struct change_side changes_side(const struct entry *e)
 {
-	return (struct change_side){
-		.mode = e->mode,
-		.uid = e->uid,
-		.gid = e->gid,
-		.chattr = e->chattr,
-		.size = e->size,
-		.mtime = e->mtime,
-	};
+	const struct meta m = entry_meta(e);
+
+	return change_side(&m);
 }
 
 static const char *type_name(uint32_t mode)

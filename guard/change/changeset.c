@@ -99,7 +99,8 @@ int changeset_plan_root(struct changeset *set, size_t index,
 		      root->picked ? root->picked : &root->want.root, now,
 		      options, &root->plan, err) < 0)
 		return -err->num;
-	root->plan.prefix = root->prefix;
+	if (root->prefix)
+		root->plan.prefix = root->prefix;
 	return 0;
 }
 

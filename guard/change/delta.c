@@ -28,20 +28,6 @@ struct delta_listing {
 	char *whole;
 };
 
-static struct meta delta_meta(const struct entry *e)
-{
-	return (struct meta){
-		.mode = e->mode,
-		.uid = e->uid,
-		.gid = e->gid,
-		.chattr = e->chattr,
-		.nlink = 1,
-		.size = e->size,
-		.rdev = e->rdev,
-		.mtime = e->mtime,
-	};
-}
-
 /* CHANGE_ATTRS, CHANGE_ACL and (file capabilities) CHANGE_SETID. */
 static unsigned int attr_flags(struct store *store, const struct entry *a,
 			       const struct entry *b)
@@ -102,9 +88,9 @@ static int list_difference(void *arg, const char *path, const struct entry *a,
 		flags |= CHANGE_UNREADABLE;
 	flags |= attr_flags(*l->delta->store, a, b);
 	if (a)
-		was = delta_meta(a);
+		was = entry_meta(a);
 	if (b)
-		now = delta_meta(b);
+		now = entry_meta(b);
 	change_list_add(l->to, path, (enum change_kind)kind, flags,
 			a ? &was : NULL, b ? &now : NULL);
 	added = &l->to->items[l->to->count - 1];

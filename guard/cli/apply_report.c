@@ -61,9 +61,9 @@ int apply_report_markers(const struct apply_plan *a,
 		const struct plan *plan = &a->change.roots[i].plan;
 
 		for (k = 0; k < plan->steps.count; k++) {
-			auto_free char *path = mem_printf(
-				"%s%s", plan->prefix ? plan->prefix : "",
-				plan->steps.items[k].path);
+			auto_free char *path =
+				mem_printf("%s%s", plan->prefix,
+					   plan->steps.items[k].path);
 
 			if (plan->steps.items[k].how == STEP_MARKED)
 				report_warning("conflict markers %s in %s",

@@ -14,6 +14,12 @@
 
 #define LINE_MAX_NUMBER 1000000000UL
 
+void apply_selection_free_root(struct selected_root *root)
+{
+	review_free(&root->review);
+	entry_free(&root->picked);
+}
+
 void apply_selection_free(struct apply_selection *s)
 {
 	size_t i;
@@ -24,10 +30,8 @@ void apply_selection_free(struct apply_selection *s)
 		free(s->lines.items[i].path);
 	}
 	VEC_FREE(&s->lines);
-	for (i = 0; i < s->root_count; i++) {
-		review_free(&s->roots[i].review);
-		entry_free(&s->roots[i].picked);
-	}
+	for (i = 0; i < s->root_count; i++)
+		apply_selection_free_root(&s->roots[i]);
 	free(s->roots);
 	*s = (struct apply_selection){0};
 }
@@ -244,35 +248,34 @@ static int select_kinds(struct apply_selection *s, struct err *err)
 
 /* --- trees --- */
 
-static int make_review(struct apply_selection *s, struct apply_plan *a,
-		       size_t index, struct err *err)
+int apply_selection_review_root(struct apply_plan *a, size_t index,
+				struct review_options with, struct review *ret,
+				struct err *err)
 {
 	struct changeset_root *root = &a->change.roots[index];
 	char *const *paths = resolve_run_paths(a->p, index);
-	const struct review_options options = {
-		.paths = (const char *const *)paths,
-		.root = apply_plan_root_path(a, index),
-		.here = &root->now.root,
-	};
 
 	if (!paths && resolve_run_has_paths(a->p))
 		return 0;
+	with.paths = (const char *const *)paths;
+	with.changes = &a->changes.roots[index];
+	with.here = &root->now.root;
 	return review_make(a->c->store, &root->base.root, &root->want.root,
-			   &options, &s->roots[index].review, err);
+			   &with, ret, err);
 }
 
-static int make_picked(struct selected_root *to, struct changeset_root *root,
-		       struct err *err)
+int apply_selection_pick_root(struct selected_root *root,
+			      struct changeset_root *to, struct err *err)
 {
-	bool complete;
-
-	if (!to->review.store)
-		entry_copy(&to->picked, &root->base.root);
-	else if (review_make_accepted(&to->review, &to->picked, &complete,
-				      &to->git, err) < 0)
+	entry_free(&root->picked);
+	root->complete = false;
+	if (!root->review.store)
+		entry_copy(&root->picked, &to->base.root);
+	else if (review_make_accepted(&root->review, &root->picked,
+				      &root->complete, &root->git, err) < 0)
 		return -err->num;
-	root->picked = &to->picked;
-	root->git_picked = to->git;
+	to->picked = &root->picked;
+	to->git_picked = root->git;
 	return 0;
 }
 
@@ -292,13 +295,16 @@ int apply_selection_pick(struct apply_selection *s, struct apply_plan *a,
 	s->root_count = session->root_count;
 	s->roots = mem_zalloc(s->root_count * sizeof(*s->roots));
 	for (i = 0; i < s->root_count; i++)
-		if (make_review(s, a, i, err) < 0)
+		if (apply_selection_review_root(a, i,
+						(struct review_options){0},
+						&s->roots[i].review, err) < 0)
 			return -err->num;
 	if ((s->kinds ? select_kinds(s, err)
 		      : select_all_lines(s, session, err)) < 0)
 		return -err->num;
 	for (i = 0; i < s->root_count; i++)
-		if (make_picked(&s->roots[i], &a->change.roots[i], err) < 0)
+		if (apply_selection_pick_root(&s->roots[i], &a->change.roots[i],
+					      err) < 0)
 			return -err->num;
 	return 0;
 }

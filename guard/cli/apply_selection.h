@@ -26,9 +26,10 @@ struct selected_lines {
 
 /* A root of the run, and the tree that is applied instead of its result. */
 struct selected_root {
-	struct review review;
+	struct review review; /* store NULL: no path of it was named */
 	struct entry picked;
-	bool git;
+	bool complete; /* all changes were picked */
+	bool git; /* some of a .git */
 };
 
 struct apply_selection {
@@ -37,6 +38,17 @@ struct apply_selection {
 	struct selected_root *roots;
 	size_t root_count;
 };
+
+void apply_selection_free_root(struct selected_root *root);
+/* Makes the review of a root, unless only paths of others were named. with:
+ * `view` and `plan`, the rest is filled in. */
+int apply_selection_review_root(struct apply_plan *a, size_t index,
+				struct review_options with, struct review *ret,
+				struct err *err);
+/* Makes the tree of the accepted changes, and sets it in the root of the plan.
+ */
+int apply_selection_pick_root(struct selected_root *root,
+			      struct changeset_root *to, struct err *err);
 
 /* Frees all but the ids of kinds. */
 void apply_selection_free(struct apply_selection *s);

@@ -428,7 +428,7 @@ static bool take_askable(struct apply *a)
 			asked->refusal = plan->refusals.items[i];
 			asked->path = path_join(apply_plan_root_path(&a->in, k),
 						asked->refusal.path);
-			asked->shown = mem_printf("%s%s", plan->prefix ?: "",
+			asked->shown = mem_printf("%s%s", plan->prefix,
 						  asked->refusal.path);
 		}
 		plan->refusals.count = 0;

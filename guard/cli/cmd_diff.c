@@ -68,23 +68,19 @@ static void judge_rest(struct judgement *j)
 static void print_texts(const struct session *s, struct changes *c,
 			struct judgement *j, const struct diff_options *o)
 {
-	struct folds *folds = mem_zalloc((j->count + 1) * sizeof(*folds));
 	size_t i;
 
 	for (i = 0; i < j->count; i++) {
-		fold_make(&j->views[i], o->full, &folds[i]);
-		diffshow_risks(&j->views[i], &folds[i]);
+		fold_make(&j->views[i], o->full);
+		diffshow_risks(&j->views[i]);
 	}
 	agent_show_list(s);
-	listing_print(c, j->views, folds, stdout);
+	listing_print(c, j->views, stdout);
 	for (i = 0; i < j->count; i++)
-		diffshow_texts(&j->views[i], &folds[i], o, true);
+		diffshow_texts(&j->views[i], o, true);
 	judge_rest(j);
-	for (i = 0; i < j->count; i++) {
-		diffshow_risks_late(&j->views[i], &folds[i]);
-		folds_free(&folds[i]);
-	}
-	free(folds);
+	for (i = 0; i < j->count; i++)
+		diffshow_risks_late(&j->views[i]);
 }
 
 static void print_diff(const struct session *s, struct changes *c,

@@ -18,13 +18,8 @@ static int ls_snapshot(struct context *c, const char *when, const char *arg,
 	got = tree_lookup(c->store, &s.root, path, &e, err);
 	if (got < 0)
 		return got;
-	if (!got && snapshot_purge_note(&s, path))
-		return fail(err, ENODATA, "%s of snapshot %llu was %s",
-			    text_quote(path), (unsigned long long)s.seq,
-			    snapshot_purge_note(&s, path));
 	if (!got)
-		return fail(err, ENOENT, "no such path: %s in snapshot %llu",
-			    text_quote(path), (unsigned long long)s.seq);
+		return locate_missing(&s, path, err);
 	if (snapshot_purge_note(&s, path))
 		output_print("%s of snapshot %llu was %s", text_quote(path),
 			     (unsigned long long)s.seq,

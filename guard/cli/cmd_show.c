@@ -164,13 +164,8 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 	got = tree_lookup(c->store, &s.root, path, &e, err);
 	if (got < 0)
 		return got;
-	if (snapshot_purge_note(&s, path))
-		return fail(err, ENODATA, "%s of snapshot %llu was %s",
-			    text_quote(path), (unsigned long long)s.seq,
-			    snapshot_purge_note(&s, path));
-	if (!got)
-		return fail(err, ENOENT, "no such path: %s in snapshot %llu",
-			    text_quote(path), (unsigned long long)s.seq);
+	if (!got || snapshot_purge_note(&s, path))
+		return locate_missing(&s, path, err);
 	return show_entry(c->store, &e, o, err);
 }
 

@@ -8,46 +8,15 @@
 #include "base/text.h"
 #include "guard/cli/output.h"
 
-#define SHOWN_MAX 3
-
-void collapse_risks_free(struct collapse_risks *collapsed)
-{
-	size_t i;
-
-	for (i = 0; i < collapsed->count; i++)
-		free(collapsed->items[i].risk.text);
-	collapsed->count = 0;
-}
-
-bool collapse_risks_show(struct collapse_risks *collapsed, const char *path,
+bool collapse_risks_show(struct fold_repeats *l, const char *path,
 			 const struct risk *risk)
 {
-	size_t i = 0;
-
 	if (!risk_in_generated(path))
 		return risk->level >= RISK_HIGH;
 	if (risk->level < RISK_HIGH && !risk->runs)
 		return false;
-	while (i < collapsed->count &&
-	       strcmp(collapsed->items[i].risk.text, risk->text) != 0)
-		i++;
-	if (i == REPEATS_MAX)
-		return true;
-	if (i == collapsed->count) {
-		collapsed->items[i].risk = *risk;
-		collapsed->items[i].risk.text = mem_strdup(risk->text);
-		collapsed->items[i].risk.line = NULL;
-		collapsed->items[i].risk.number = 0;
-		collapsed->items[i].risk.more = 0;
-		collapsed->items[i].shown = collapsed->items[i].more = 0;
-		collapsed->count++;
-	}
-	if (risk->level >= RISK_HIGH && collapsed->items[i].shown < SHOWN_MAX) {
-		collapsed->items[i].shown++;
-		return true;
-	}
-	collapsed->items[i].more++;
-	return false;
+	return (l->count == REPEATS_MAX && !fold_repeat_find(l, risk)) ||
+	       fold_repeat_add(l, risk);
 }
 
 void collapse_risks_line(const struct risk *risk, const char *indent,
@@ -73,18 +42,22 @@ void collapse_risks_line(const struct risk *risk, const char *indent,
 		     path ? buf_text(&name) : "", sentence);
 }
 
-void collapse_risks_print(const struct collapse_risks *collapsed,
-			  const char *indent)
+void collapse_risks_print(const struct fold_repeats *l, const char *indent)
 {
 	size_t i;
 
-	for (i = 0; i < collapsed->count; i++) {
-		const char *kind =
-			collapsed->items[i].shown ? "more file" : "file";
+	for (i = 0; i < l->count; i++) {
+		const struct fold_repeat *r = &l->items[i];
+		struct risk reason = *r->risk;
 
-		if (collapsed->items[i].more)
+		/* Without the line of one of them. */
+		reason.line = NULL;
+		reason.number = reason.more = 0;
+		reason.character = 0;
+		if (r->more)
 			collapse_risks_line(
-				&collapsed->items[i].risk, indent,
-				text_count(collapsed->items[i].more, kind));
+				&reason, indent,
+				text_count(r->more,
+					   r->shown ? "more file" : "file"));
 	}
 }

@@ -25,13 +25,12 @@ static void print_side(const char *title, const struct buf *text,
 	at = (const char *)text->data;
 	end = at + text->len;
 	while (at < end) {
-		const char *feed = memchr(at, '\n', (size_t)(end - at));
-		const char *stop = feed ? feed : end;
+		size_t len = text_line_len(at, end);
 		AUTO(buf) struct buf line = {0};
 
-		text_escape(&line, at, (size_t)(stop - at), true);
+		text_escape(&line, at, len, true);
 		(void)printf("  %s\n", buf_text(&line));
-		at = stop + (feed != NULL);
+		at += len + (at + len < end);
 	}
 }
 

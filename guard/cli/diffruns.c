@@ -58,21 +58,6 @@ static int load_side(struct context *c, struct run_side *s, struct err *err)
 	return 0;
 }
 
-/* Whether the results of the two runs are equal at the path. */
-static int is_same(struct context *c, const struct run_side *a,
-		   const struct run_side *b, const char *path, struct err *err)
-{
-	AUTO(entry) struct entry left = {0}, right = {0};
-	int in_a = tree_lookup(c->store, &a->result.root, path, &left, err);
-	int in_b = in_a < 0 ? in_a
-			    : tree_lookup(c->store, &b->result.root, path,
-					  &right, err);
-
-	if (in_b < 0)
-		return in_b;
-	return in_a == in_b && (!in_a || entry_same_state(&left, &right));
-}
-
 static bool is_wanted(char *const *paths, int count, const char *path)
 {
 	int i;
@@ -131,21 +116,23 @@ static int add_rows(struct context *c, struct run_side *sides, char **paths,
 							   b->items[k].path);
 		const struct change *item =
 			order <= 0 ? &a->items[i] : &b->items[k];
-		int same;
+		AUTO(entry) struct entry left = {0}, right = {0};
 
 		i += order <= 0;
 		k += order >= 0;
 		if (item->flags & CHANGES_NOISE || item->flags & CHANGE_GIT ||
 		    !is_wanted(paths, count, item->path))
 			continue;
-		same = is_same(c, &sides[0], &sides[1], item->path, err);
-		if (same < 0)
-			return same;
+		if (tree_lookup(c->store, &sides[0].result.root, item->path,
+				&left, err) < 0 ||
+		    tree_lookup(c->store, &sides[1].result.root, item->path,
+				&right, err) < 0)
+			return -err->num;
 		add_row(rows,
 			order < 0   ? &sides[0]
 			: order > 0 ? &sides[1]
 				    : NULL,
-			item, order > 0, same);
+			item, order > 0, entry_same_state(&left, &right));
 	}
 	return 0;
 }

@@ -337,18 +337,17 @@ static void count_move_lines(const struct change_move *m,
 }
 
 /* The deletion in a move is shown, as the addition's text is with the move. */
-static bool has_text(const struct view *v, const struct folds *f, size_t i)
+static bool has_text(const struct view *v, size_t i)
 {
 	const struct change *c = v->items[i].change;
 
-	return f->of_entry[i] ? !fold_hides_text(f, i)
-			      : !(c->flags & CHANGES_NOISE) &&
-					c->kind != CHANGE_ADDED &&
-					changes_is_moved(v->list, c);
+	return v->folds.of_entry[i] ? !fold_hides_text(v, i)
+				    : !(c->flags & CHANGES_NOISE) &&
+					      c->kind != CHANGE_ADDED &&
+					      changes_is_moved(v->list, c);
 }
 
-void diffshow_texts(struct view *v, const struct folds *f,
-		    const struct diff_options *o, bool judge)
+void diffshow_texts(struct view *v, const struct diff_options *o, bool judge)
 {
 	struct text_judge judged = {.view = judge ? v : NULL}, none = {0};
 	const struct change_list *list = v->list;
@@ -371,9 +370,9 @@ void diffshow_texts(struct view *v, const struct folds *f,
 
 			if (c->kind != kind)
 				continue;
-			hidden += fold_hides_text(f, i) && is_text_change(c);
+			hidden += fold_hides_text(v, i) && is_text_change(c);
 			judged.entry = &v->items[i];
-			if (has_text(v, f, i))
+			if (has_text(v, i))
 				print_text_change(c, v->root, o, &judged);
 		}
 	if (hidden)
@@ -453,17 +452,13 @@ static void stat_change(const struct changes_root *g, struct view *view,
 static void stat_fold(const struct changes_root *g, const struct fold *fold)
 {
 	AUTO(buf) struct buf b = {0};
-	bool deleted = !fold->added && !fold->modified;
 
 	text_escape_name(&b, g->prefix);
 	text_escape_name(&b, fold->dir);
 	buf_add_text(&b, "/  ");
 	fold_text(fold, &b);
-	(void)printf("%c%s%s\n",
-		     deleted			    ? 'D'
-		     : fold->kind == FOLD_GENERATED ? 'G'
-						    : 'A',
-		     fold->lost ? "!! " : "  ", buf_text(&b));
+	(void)printf("%c%s%s\n", fold_letter(fold), fold->lost ? "!! " : "  ",
+		     buf_text(&b));
 }
 
 /* Each fold stands at its first entry. */
@@ -471,18 +466,17 @@ static void print_stat(const struct changes_root *g, struct view *view,
 		       struct view *marks, bool full)
 {
 	const struct change_list *list = &g->list;
-	AUTO(folds) struct folds folds = {0};
 	auto_free bool *shown = NULL;
 	bool moves = false;
 	size_t i;
 
-	fold_make(view, full, &folds);
-	shown = mem_zalloc(folds.list.count + 1);
+	fold_make(view, full);
+	shown = mem_zalloc(view->folds.list.count + 1);
 	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
 		const struct view_entry *e = view_find(view, c->path);
 		const struct fold *fold =
-			e ? fold_of(&folds, (size_t)(e - view->items)) : NULL;
+			e ? fold_of(view, (size_t)(e - view->items)) : NULL;
 
 		if (!moves && c->kind != CHANGE_DELETED) {
 			moves = true;
@@ -492,10 +486,10 @@ static void print_stat(const struct changes_root *g, struct view *view,
 			continue;
 		if (!fold || fold->kind == FOLD_NONE)
 			stat_change(g, marks, c);
-		else if (!shown[fold - folds.list.items])
+		else if (!shown[fold - view->folds.list.items])
 			stat_fold(g, fold);
 		if (fold)
-			shown[fold - folds.list.items] = true;
+			shown[fold - view->folds.list.items] = true;
 	}
 }
 
@@ -599,10 +593,9 @@ json_t *diffshow_counts(const struct change_list *list)
 /* The section, begun at its first line. */
 struct first_look {
 	const struct view *view;
-	const struct folds *folds;
 	bool late; /* of the entries that were judged late */
 	bool begun;
-	VEC(struct fold_repeat) repeats;
+	struct fold_repeats repeats;
 };
 
 static void begin_first_look(struct first_look *l)
@@ -616,29 +609,6 @@ static void begin_first_look(struct first_look *l)
 				     : "Look at these first",
 			     buf_text(&where), output_style(STYLE_NONE));
 	l->begun = true;
-}
-
-/* Whether a reason has a line: of those that repeat, three. */
-static bool is_new_reason(struct first_look *l, const struct risk *risk)
-{
-	struct fold_repeat *r = NULL;
-	size_t i;
-
-	if (risk->level >= RISK_CRITICAL)
-		return true;
-	for (i = 0; !r && i < l->repeats.count; i++)
-		if (strcmp(l->repeats.items[i].risk->text, risk->text) == 0)
-			r = &l->repeats.items[i];
-	if (!r) {
-		r = VEC_ADD(&l->repeats);
-		r->risk = risk;
-	}
-	if (r->shown < FOLD_REPEATS) {
-		r->shown++;
-		return true;
-	}
-	r->more++;
-	return false;
 }
 
 /* A reason has one line for a file, with its first place in it. False: that
@@ -682,7 +652,8 @@ static void look_at(struct first_look *l, const struct view_entry *e)
 		if (r->level < RISK_HIGH ||
 		    (k < e->risks.count &&
 		     !is_first_place(&e->risks, k, &more)) ||
-		    !is_new_reason(l, r))
+		    (r->level < RISK_CRITICAL &&
+		     !fold_repeat_add(&l->repeats, r)))
 			continue;
 		begin_first_look(l);
 		if (!lines) {
@@ -703,49 +674,38 @@ static void look_at(struct first_look *l, const struct view_entry *e)
 	}
 }
 
-static void print_repeats(struct first_look *l, const struct fold_repeat *r,
-			  size_t count)
+static void print_repeats(struct first_look *l, const struct fold_repeats *r)
 {
-	struct risk reason;
 	size_t i;
 
-	for (i = 0; i < count; i++) {
-		if (!r[i].more)
-			continue;
-		/* Without the line of one of them. */
-		reason = *r[i].risk;
-		reason.line = NULL;
-		reason.number = reason.more = 0;
-		reason.character = 0;
-		begin_first_look(l);
-		collapse_risks_line(&reason, "  ",
-				    text_count(r[i].more, "more file"));
-	}
+	for (i = 0; i < r->count; i++)
+		if (r->items[i].more)
+			begin_first_look(l);
+	collapse_risks_print(r, "  ");
 }
 
-static void print_first_look(const struct view *v, const struct folds *f,
-			     bool late)
+static void print_first_look(const struct view *v, bool late)
 {
-	struct first_look l = {.view = v, .folds = f, .late = late};
+	struct first_look l = {.view = v, .late = late};
 	size_t i;
 
 	for (i = 0; i < v->count && !output_has_failed(); i++)
-		if ((late || !fold_hides(f, i)) && v->items[i].late == late)
+		if ((late || !fold_hides(v, i)) && v->items[i].late == late)
 			look_at(&l, &v->items[i]);
-	print_repeats(&l, l.repeats.items, l.repeats.count);
+	print_repeats(&l, &l.repeats);
 	if (!late)
-		print_repeats(&l, f->repeats.items, f->repeats.count);
+		print_repeats(&l, &v->folds.repeats);
 	VEC_FREE(&l.repeats);
 }
 
-void diffshow_risks(const struct view *v, const struct folds *f)
+void diffshow_risks(const struct view *v)
 {
-	print_first_look(v, f, false);
+	print_first_look(v, false);
 }
 
-void diffshow_risks_late(const struct view *v, const struct folds *f)
+void diffshow_risks_late(const struct view *v)
 {
-	print_first_look(v, f, true);
+	print_first_look(v, true);
 }
 
 void diffshow_risks_json(const struct view *v, const char *dir,

@@ -222,7 +222,6 @@ static void print_differences(const struct point_pair *s,
 	enum diff_form form = o->form;
 	struct changes_root *root = changes_project(changes);
 	AUTO(view) struct view view = {0};
-	AUTO(folds) struct folds folds = {0};
 
 	diffshow_sort(&root->list);
 	if (form == FORM_JSON) {
@@ -265,9 +264,9 @@ static void print_differences(const struct point_pair *s,
 		return;
 	}
 	view_of_changes(root, &view);
-	fold_make(&view, o->full, &folds);
-	listing_print(changes, &view, &folds, stdout);
-	diffshow_texts(&view, &folds, o, false);
+	fold_make(&view, o->full);
+	listing_print(changes, &view, stdout);
+	diffshow_texts(&view, o, false);
 }
 
 /* --- all of it --- */

@@ -12,7 +12,7 @@
 #include "guard/cli/output.h"
 #include "guard/cli/jsonout.h"
 
-static const char *change_name(enum history_change change)
+const char *history_show_change(enum history_change change)
 {
 	static const char *const names[] = {
 		[HISTORY_FIRST] = "first",	 [HISTORY_ADDED] = "added",
@@ -148,7 +148,8 @@ void history_show_text(const struct history *h, size_t count)
 		table_row(&t, (const char *const[]){
 				      number, text_time(s->time), s->reason,
 				      s->run_id,
-				      h->path ? change_name(row->change) : "",
+				      h->path ? history_show_change(row->change)
+					      : "",
 				      size, why});
 	}
 	table_print(&t, "", stdout);
@@ -158,7 +159,7 @@ static void json_row(json_t *object, const struct history_row *row)
 {
 	const struct entry *e = &row->entry;
 
-	jsonout_text(object, "change", change_name(row->change));
+	jsonout_text(object, "change", history_show_change(row->change));
 	if (row->renamed)
 		jsonout_text(object,
 			     row->change == HISTORY_ADDED ? "renamed_from"

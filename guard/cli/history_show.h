@@ -14,6 +14,9 @@ void history_show_row(struct table *t, const struct snapshot *s,
 		      const char *note);
 #define HISTORY_SHOW_COLUMNS 5
 
+/* The word for a change; a constant text. */
+const char *history_show_change(enum history_change change);
+
 /* Print the newest `count` rows, as a table or as JSON. */
 void history_show_text(const struct history *h, size_t count);
 void history_show_json(const struct history *h, size_t count);

@@ -11,6 +11,7 @@
 #include "guard/change/resolve_run.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/kinds_show.h"
+#include "guard/cli/listing.h"
 #include "guard/cli/output.h"
 #include "guard/review/fold.h"
 #include "restore/git/textdiff.h"
@@ -224,52 +225,30 @@ static void write_fold_row(struct html *h, const struct view *v,
 {
 	auto_free char *dir = NULL;
 	AUTO(buf) struct buf text = {0};
-	char letter = fold->kind == FOLD_ADDED ? 'A' : 'G';
 
 	if (fold->kind == FOLD_NONE) {
 		write_entry_row(h, v, &v->items[fold->entry]);
 		return;
 	}
-	if (!fold->added && !fold->modified)
-		letter = 'D';
 	dir = mem_printf("%s/", fold->dir);
 	fold_text(fold, &text);
-	buf_printf(&h->b, "<li><code>%c</code> ", letter);
+	buf_printf(&h->b, "<li><code>%c</code> ", fold_letter(fold));
 	html_name(h, v->prefix, dir);
 	html_raw(h, fold->lost ? " <span class=b>" : " <span class=f>");
 	html_text(h, buf_text(&text));
 	html_raw(h, "</span></li>\n");
 }
 
-/* The folds of a kind and the single entries of a kind (-1: none), as in the
- * lists of the terminal. */
-struct html_section {
-	enum fold_kind fold;
-	int entry;
-	const char *title;
-};
-
-static bool in_section(const struct view *v, const struct fold *fold,
-		       const struct html_section *section)
-{
-	if (fold->kind == FOLD_GENERATED && !fold->added && !fold->modified)
-		return section->fold == FOLD_DELETED;
-	if (fold->kind != FOLD_NONE)
-		return fold->kind == section->fold;
-	return (int)v->items[fold->entry].change->kind == section->entry;
-}
-
 /* Losses stand before the other rows. */
 static void write_section(struct html *h, const struct view *v,
-			  const struct folds *f,
-			  const struct html_section *section)
+			  const struct listing_section *section)
 {
 	size_t entries = 0, folds = 0, rows = 0, i;
 	int pass;
 
-	for (i = 0; i < f->list.count; i++)
-		if (in_section(v, &f->list.items[i], section)) {
-			entries += f->list.items[i].entries;
+	for (i = 0; i < v->folds.list.count; i++)
+		if (listing_in_section(v, &v->folds.list.items[i], section)) {
+			entries += v->folds.list.items[i].entries;
 			folds++;
 		}
 	if (!folds)
@@ -277,14 +256,16 @@ static void write_section(struct html *h, const struct view *v,
 	open_section(h, section->title, v->where, entries,
 		     section->fold == FOLD_DELETED || folds <= OPEN_ROWS);
 	for (pass = 0; pass < 2; pass++)
-		for (i = 0; i < f->list.count && rows < HTML_ROWS_MAX; i++) {
-			const struct fold *fold = &f->list.items[i];
+		for (i = 0; i < v->folds.list.count && rows < HTML_ROWS_MAX;
+		     i++) {
+			const struct fold *fold = &v->folds.list.items[i];
 			bool lost =
 				fold->kind == FOLD_NONE
 					? view_is_lost(&v->items[fold->entry])
 					: fold->lost > 0;
 
-			if (!in_section(v, fold, section) || lost != !pass)
+			if (!listing_in_section(v, fold, section) ||
+			    lost != !pass)
 				continue;
 			write_fold_row(h, v, fold);
 			rows++;
@@ -381,11 +362,11 @@ static void write_git(struct html *h, const struct changes_root *root,
 }
 
 static void write_lists(struct html *h, const struct changes *c,
-			const struct judgement *j, const struct folds *folds)
+			const struct judgement *j)
 {
-	static const struct html_section deleted = {FOLD_DELETED,
-						    CHANGE_DELETED, "Deleted"};
-	static const struct html_section others[] = {
+	static const struct listing_section deleted = {
+		FOLD_DELETED, CHANGE_DELETED, "Deleted"};
+	static const struct listing_section others[] = {
 		{FOLD_NONE, CHANGE_TYPE, "Of another type"},
 		{FOLD_NONE, CHANGE_META, "With other permissions"},
 		{FOLD_NONE, CHANGE_MODIFIED, "Modified"},
@@ -397,17 +378,16 @@ static void write_lists(struct html *h, const struct changes *c,
 	html_raw(h, "<h2>Changes</h2>\n");
 	for (i = 0; i < j->count; i++) {
 		const struct view *v = &j->views[i];
-		const struct folds *f = &folds[i];
 
-		write_section(h, v, f, &deleted);
+		write_section(h, v, &deleted);
 		write_risks(h, v);
 		write_moves(h, v);
 		for (k = 0; k < sizeof(others) / sizeof(*others); k++) {
 			if (others[k].entry == CHANGE_MODIFIED)
 				write_git(h, &c->roots[i], &j->losses[i]);
-			write_section(h, v, f, &others[k]);
+			write_section(h, v, &others[k]);
 		}
-		noise += f->noise + f->caches;
+		noise += v->folds.noise + v->folds.caches;
 	}
 	if (noise)
 		buf_printf(&h->b,
@@ -439,11 +419,10 @@ static void write_sample(struct html *h, const struct buf *sample)
 
 	html_raw(h, "<pre>");
 	for (lines = 0; at < end && lines < SAMPLE_LINES; lines++) {
-		const char *feed = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((feed ? feed : end) - at);
+		size_t len = text_line_len(at, end);
 
 		write_line(h, *at, at + 1, len - 1);
-		at += len + (feed != NULL);
+		at += len + (at + len < end);
 	}
 	if (at < end)
 		html_raw(h, "<span class=f>...</span>");
@@ -487,13 +466,14 @@ static void write_family(struct html *h, const struct kinds_files *f,
 	close_section(h, family->count - i);
 }
 
-static void write_kinds(struct html *h, const struct changes *c)
+static void write_kinds(struct html *h, const struct judgement *j)
 {
 	AUTO(kinds_files) struct kinds_files f = {0};
 	struct err missing;
 	size_t i;
 
-	if (kinds_show_make(c, &f, &missing) < 0 || !f.kinds.hunks)
+	if (kinds_show_make(j->views, j->count, &f, &missing) < 0 ||
+	    !f.kinds.hunks)
 		return;
 	buf_printf(&h->b, "<h2>%s of %s</h2>\n",
 		   text_count(f.kinds.hunks, "hunk"),
@@ -527,9 +507,8 @@ static bool has_text(const struct view *v, const struct change *c)
 {
 	return c->kind != CHANGE_META && c->kind != CHANGE_DELETED &&
 	       S_ISREG(c->now.mode) && c->now.size <= CHANGES_READ_MAX &&
-	       c->old.size <= CHANGES_READ_MAX && !(c->flags & CHANGES_NOISE) &&
-	       (v->home ? !changes_is_cache(c->path)
-			: !(c->flags & CHANGE_GIT)) &&
+	       c->old.size <= CHANGES_READ_MAX &&
+	       !changes_is_apart(c, v->home) &&
 	       !(c->kind == CHANGE_ADDED && changes_is_moved(v->list, c));
 }
 
@@ -561,8 +540,7 @@ static void write_change_text(struct html *h, const struct view *v,
 	html_raw(h, "</pre></details>\n");
 }
 
-static void write_texts(struct html *h, const struct judgement *j,
-			const struct folds *folds)
+static void write_texts(struct html *h, const struct judgement *j)
 {
 	size_t texts = 0, left = 0, i, k;
 
@@ -572,7 +550,7 @@ static void write_texts(struct html *h, const struct judgement *j,
 			const struct view *v = &j->views[i];
 
 			if (!has_text(v, v->items[k].change) ||
-			    fold_hides_text(&folds[i], k))
+			    fold_hides_text(v, k))
 				continue;
 			if (texts == HTML_TEXTS_MAX ||
 			    html_size(h) > HTML_SIZE_MAX - END_ROOM) {
@@ -599,7 +577,6 @@ int html_report_write(const char *file, const struct session *s,
 					    O_WRONLY | O_CREAT | O_EXCL |
 						    O_NOFOLLOW | O_CLOEXEC,
 					    0600)};
-	auto_free struct folds *folds = NULL;
 	size_t i;
 
 	if (h.fd < 0 && errno == EEXIST)
@@ -609,17 +586,14 @@ int html_report_write(const char *file, const struct session *s,
 			    text_quote(file));
 	if (h.fd < 0)
 		return fail_errno(err, "write the report %s", text_quote(file));
-	folds = mem_zalloc((j->count + 1) * sizeof(*folds));
 	for (i = 0; i < j->count; i++)
-		fold_make(&j->views[i], false, &folds[i]);
+		fold_make(&j->views[i], false);
 	write_head(&h, s, c);
 	write_verdict(&h, verdict);
-	write_lists(&h, c, j, folds);
-	write_kinds(&h, c);
-	write_texts(&h, j, folds);
+	write_lists(&h, c, j);
+	write_kinds(&h, j);
+	write_texts(&h, j);
 	html_raw(&h, "</body></html>\n");
-	for (i = 0; i < j->count; i++)
-		folds_free(&folds[i]);
 	html_flush(&h);
 	buf_free(&h.b);
 	if (close(h.fd) < 0 && !h.error)

@@ -46,10 +46,10 @@ static void kept_review_free(struct kept_review *k)
 
 /* Without a stored result nothing is known about decisions: a review makes
  * one. */
-static void load_kept(struct context *c, struct session *s,
+static void load_kept(struct context *c, struct session *s, struct view *view,
 		      struct kept_review *ret)
 {
-	const struct review_options options = {.root = s->project};
+	const struct review_options options = {.view = view};
 	AUTO(decisions) struct decisions *d = NULL;
 	struct err ignored;
 	size_t i, k;
@@ -147,14 +147,8 @@ static void print_hunk_line(struct hunks_writer *w, const struct view *v,
 	AUTO(buf) struct buf text = {0};
 	size_t i;
 
-	for (i = 0; i < h->lines.count; i++) {
-		const struct hunk_line *l = &h->lines.items[i];
-
-		buf_add_char(&text, l->kind);
-		buf_add(&text, l->text, l->len);
-		if (!l->len || l->text[l->len - 1] != '\n')
-			buf_add_text(&text, "\n\\\n");
-	}
+	for (i = 0; i < h->lines.count; i++)
+		hunks_add_line(&text, &h->lines.items[i], "\n\\\n");
 	kinds_id(&w->kinds, h, id);
 	jsonout_text(object, "path", c->path);
 	jsonout_text(object, "root", v->prefix);
@@ -325,18 +319,16 @@ bool hunks_json_print(struct context *c, struct resolved_run *p,
 	json_t *object;
 	size_t i, k;
 
-	load_kept(c, &p->session, &kept);
+	load_kept(c, &p->session, &j->views[0], &kept);
 	print_run_line(&p->session, verdict);
 	for (i = 0; i < changes->root_count; i++)
 		print_git_lines(changes, j, i);
 	for (i = 0; i < j->count; i++) {
-		AUTO(folds) struct folds folds = {0};
-
-		fold_make(&j->views[i], false, &folds);
+		fold_make(&j->views[i], false);
 		for (k = 0; k < j->views[i].count && !output_has_failed(); k++)
 			print_entry_lines(&w, &j->views[i],
 					  &j->views[i].items[k],
-					  fold_of(&folds, k));
+					  fold_of(&j->views[i], k));
 	}
 	object = line_of("end");
 	jsonout_number(object, "entries", w.entries);

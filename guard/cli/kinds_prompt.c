@@ -46,7 +46,7 @@ static void add_item_name(void *arg, size_t item, struct buf *to)
 	const struct review_kinds *k = arg;
 	const struct review *r = review_kinds_review(k, item);
 
-	text_escape_name(to, r->prefix ? r->prefix : "");
+	text_escape_name(to, r->prefix);
 	text_escape_name(to, review_kinds_item(k, item)->path);
 }
 

@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/cli/output.h"
-#include "guard/review/view.h"
 
 /* Lines of a sample, and kinds of a family, that are shown unasked. */
 #define SAMPLE_LINES 12
@@ -24,13 +23,6 @@ void kinds_show_head(const struct kinds *k)
 		     output_style(STYLE_NONE));
 }
 
-static size_t line_len(const char *at, const char *end)
-{
-	const char *feed = memchr(at, '\n', (size_t)(end - at));
-
-	return (size_t)((feed ? feed : end) - at);
-}
-
 /* Lines at the beginning that both samples have. */
 static size_t count_equal_lines(const struct buf *a, const struct buf *b)
 {
@@ -39,9 +31,10 @@ static size_t count_equal_lines(const struct buf *a, const struct buf *b)
 	size_t n;
 
 	for (n = 0; at < end && to < to_end; n++) {
-		size_t len = line_len(at, end);
+		size_t len = text_line_len(at, end);
 
-		if (len != line_len(to, to_end) || memcmp(at, to, len) != 0)
+		if (len != text_line_len(to, to_end) ||
+		    memcmp(at, to, len) != 0)
 			break;
 		at += len + (at + len < end);
 		to += len + (to + len < to_end);
@@ -68,12 +61,12 @@ static void print_sample(const struct kinds *k, const struct kind *kind)
 	size_t skipped = count_skipped(kind, usual), lines = 0, i;
 
 	for (i = 0; i < skipped; i++)
-		at += line_len(at, end) + 1;
+		at += text_line_len(at, end) + 1;
 	if (skipped)
 		(void)printf("      ... %s as in %.*s\n",
 			     text_count(skipped, "line"), k->id_len, usual->id);
 	for (; at < end; lines++) {
-		size_t len = line_len(at, end);
+		size_t len = text_line_len(at, end);
 		enum output_style style = *at == '+'   ? STYLE_ADDED
 					  : *at == '-' ? STYLE_DELETED
 						       : STYLE_NONE;
@@ -211,25 +204,21 @@ static int add_hunks_of(struct kinds_files *f, const struct changes_root *g,
 	return 0;
 }
 
-static int add_root(struct kinds_files *f, const struct changes_root *g,
-		    struct err *err)
+static int add_view(struct kinds_files *f, struct view *v, struct err *err)
 {
-	AUTO(view) struct view view = {0};
+	const struct changes_root *g = v->root;
 	size_t i;
 
-	view_of_changes(g, &view);
-	for (i = 0; i < view.count; i++) {
-		struct view_entry *e = &view.items[i];
+	for (i = 0; i < v->count; i++) {
+		struct view_entry *e = &v->items[i];
 		const struct change *c = e->change;
 		enum risk_level worst = RISK_NONE;
 
-		if (c->flags & CHANGES_NOISE ||
-		    (g->home ? changes_is_cache(c->path)
-			     : (c->flags & CHANGE_GIT) != 0))
+		if (changes_is_apart(c, g->home))
 			continue;
 		if (is_modified_text(g, c)) {
-			if (view_is_suspect(&view, e))
-				view_judge(&view, e);
+			if (view_is_suspect(v, e))
+				view_judge(v, e);
 			worst = risks_worst(&e->risks);
 		}
 		if (!is_modified_text(g, c) || worst == RISK_CRITICAL)
@@ -241,14 +230,14 @@ static int add_root(struct kinds_files *f, const struct changes_root *g,
 	return 0;
 }
 
-int kinds_show_make(const struct changes *c, struct kinds_files *ret,
+int kinds_show_make(struct view *views, size_t count, struct kinds_files *ret,
 		    struct err *err)
 {
 	AUTO(kinds_files) struct kinds_files f = {0};
 	size_t i;
 
-	for (i = 0; i < c->root_count; i++)
-		if (add_root(&f, &c->roots[i], err) < 0)
+	for (i = 0; i < count; i++)
+		if (add_view(&f, &views[i], err) < 0)
 			return -err->num;
 	kinds_finish(&f.kinds);
 	*ret = f;
@@ -261,8 +250,14 @@ int kinds_show_changes(const struct changes *c, struct err *err)
 	AUTO(kinds_files) struct kinds_files f = {0};
 	size_t i;
 
-	if (kinds_show_make(c, &f, err) < 0)
-		return -err->num;
+	for (i = 0; i < c->root_count; i++) {
+		AUTO(view) struct view v = {0};
+
+		view_of_changes(&c->roots[i], &v);
+		if (add_view(&f, &v, err) < 0)
+			return -err->num;
+	}
+	kinds_finish(&f.kinds);
 	kinds_show_head(&f.kinds);
 	for (i = 0; i < f.kinds.families.count && !output_has_failed(); i++)
 		(void)kinds_show_family(&f.kinds, &f.kinds.families.items[i],

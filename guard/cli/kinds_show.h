@@ -7,6 +7,7 @@
 
 #include "guard/change/changes.h"
 #include "guard/review/kinds.h"
+#include "guard/review/view.h"
 
 /* Appends the escaped name of an item of the kinds. */
 typedef void (*kinds_show_name)(void *arg, size_t item, struct buf *to);
@@ -31,8 +32,9 @@ struct kinds_files {
 	struct kinds kinds;
 };
 
-/* The changes are borrowed. -ENOPKG: libgit2 is missing. */
-int kinds_show_make(const struct changes *c, struct kinds_files *ret,
+/* The changes of the views are borrowed; risks are judged as far as they are
+ * needed. -ENOPKG: libgit2 is missing. */
+int kinds_show_make(struct view *views, size_t count, struct kinds_files *ret,
 		    struct err *err);
 void kinds_files_free(struct kinds_files *f);
 

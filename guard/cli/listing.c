@@ -46,29 +46,22 @@ static void print_entry(const struct view *v, const struct view_entry *e,
 
 static void print_fold(const struct view *v, const struct fold *fold, FILE *to)
 {
-	static const struct {
-		char letter;
-		enum output_style style;
-	} kinds[] = {
-		[FOLD_DELETED] = {'D', STYLE_DELETED},
-		[FOLD_GENERATED] = {'G', STYLE_FAINT},
-		[FOLD_ADDED] = {'A', STYLE_ADDED},
-	};
-	enum fold_kind kind = fold->kind;
+	char letter = fold_letter(fold);
 	AUTO(buf) struct buf b = {0}, text = {0};
 
-	if (kind == FOLD_NONE) {
+	if (fold->kind == FOLD_NONE) {
 		print_entry(v, &v->items[fold->entry], to);
 		return;
 	}
 	text_escape_name(&b, v->prefix);
 	text_escape_name(&b, fold->dir);
 	fold_text(fold, &text);
-	if (!fold->added && !fold->modified)
-		kind = FOLD_DELETED;
 	(void)fprintf(to, "  %s%c  %s/%s  %s\n",
-		      style_on(to, kinds[kind].style), kinds[kind].letter,
-		      buf_text(&b), style_on(to, STYLE_NONE), buf_text(&text));
+		      style_on(to, letter == 'D'   ? STYLE_DELETED
+				   : letter == 'G' ? STYLE_FAINT
+						   : STYLE_ADDED),
+		      letter, buf_text(&b), style_on(to, STYLE_NONE),
+		      buf_text(&text));
 }
 
 static void print_title(const char *root, const char *title, const char *behind,
@@ -82,15 +75,8 @@ static void print_title(const char *root, const char *title, const char *behind,
 		      style_on(to, STYLE_NONE));
 }
 
-/* Which folds a section has: those of a kind, and single entries of a kind. */
-struct listing_section {
-	enum fold_kind fold; /* FOLD_NONE: no fold */
-	int entry; /* enum change_kind; -1: no entry */
-	const char *title;
-};
-
-static bool is_in_section(const struct view *v, const struct fold *fold,
-			  const struct listing_section *section)
+bool listing_in_section(const struct view *v, const struct fold *fold,
+			const struct listing_section *section)
 {
 	if (fold->kind == FOLD_GENERATED && !fold->added && !fold->modified)
 		return section->fold == FOLD_DELETED;
@@ -99,34 +85,34 @@ static bool is_in_section(const struct view *v, const struct fold *fold,
 	return (int)v->items[fold->entry].change->kind == section->entry;
 }
 
-static void print_section(const struct view *v, const struct folds *f,
+static void print_section(const struct view *v,
 			  const struct listing_section *section, FILE *to)
 {
 	size_t n = 0, i;
 
-	for (i = 0; i < f->list.count; i++)
-		if (is_in_section(v, &f->list.items[i], section))
-			n += f->list.items[i].entries;
+	for (i = 0; i < v->folds.list.count; i++)
+		if (listing_in_section(v, &v->folds.list.items[i], section))
+			n += v->folds.list.items[i].entries;
 	if (n)
 		print_title(v->where, section->title, "", n, to);
-	for (i = 0; n && i < f->list.count; i++)
-		if (is_in_section(v, &f->list.items[i], section))
-			print_fold(v, &f->list.items[i], to);
+	for (i = 0; n && i < v->folds.list.count; i++)
+		if (listing_in_section(v, &v->folds.list.items[i], section))
+			print_fold(v, &v->folds.list.items[i], to);
 }
 
 static const struct listing_section deletions = {FOLD_DELETED, CHANGE_DELETED,
 						 "Deleted"};
 
-size_t listing_deleted(const struct view *v, const struct folds *f, FILE *to)
+size_t listing_deleted(const struct view *v, FILE *to)
 {
 	size_t n = 0, i;
 
-	for (i = 0; i < f->list.count; i++) {
-		if (!is_in_section(v, &f->list.items[i], &deletions))
+	for (i = 0; i < v->folds.list.count; i++) {
+		if (!listing_in_section(v, &v->folds.list.items[i], &deletions))
 			continue;
 		n++;
 		if (to)
-			print_fold(v, &f->list.items[i], to);
+			print_fold(v, &v->folds.list.items[i], to);
 	}
 	return n;
 }
@@ -196,14 +182,14 @@ static void print_git_section(const struct changes_root *g, FILE *to)
 	}
 }
 
-static void print_numbers(const struct changes *c, const struct folds *folds,
+static void print_numbers(const struct changes *c, const struct view *views,
 			  FILE *to)
 {
 	size_t noise = 0, caches = 0, i;
 
 	for (i = 0; i < c->root_count; i++) {
-		noise += folds[i].noise;
-		caches += folds[i].caches;
+		noise += views[i].folds.noise;
+		caches += views[i].folds.caches;
 	}
 	if (noise)
 		(void)fprintf(to,
@@ -219,8 +205,7 @@ static void print_numbers(const struct changes *c, const struct folds *folds,
 			      caches > 1 ? "are" : "is");
 }
 
-void listing_print(struct changes *c, const struct view *views,
-		   const struct folds *folds, FILE *to)
+void listing_print(struct changes *c, const struct view *views, FILE *to)
 {
 	static const struct listing_section before_git[] = {
 		{FOLD_NONE, CHANGE_TYPE, "Of another type"},
@@ -236,36 +221,32 @@ void listing_print(struct changes *c, const struct view *views,
 	for (g = 0; g < c->root_count; g++) {
 		const struct changes_root *root = &c->roots[g];
 
-		print_section(&views[g], &folds[g], &deletions, to);
+		print_section(&views[g], &deletions, to);
 		moved = listing_moved(root, 0, NULL);
 		if (moved || root->list.more_moves)
 			print_title(root->where, "Moved", "", moved, to);
 		(void)listing_moved(root, 0, to);
 		listing_more_moves(&root->list, to);
 		for (i = 0; i < sizeof(before_git) / sizeof(*before_git); i++)
-			print_section(&views[g], &folds[g], &before_git[i], to);
+			print_section(&views[g], &before_git[i], to);
 		print_git_section(root, to);
 		for (i = 0; i < sizeof(after_git) / sizeof(*after_git); i++)
-			print_section(&views[g], &folds[g], &after_git[i], to);
+			print_section(&views[g], &after_git[i], to);
 	}
-	print_numbers(c, folds, to);
+	print_numbers(c, views, to);
 }
 
 void listing_print_plain(struct changes *c, bool full, FILE *to)
 {
 	struct view *views = mem_zalloc((c->root_count + 1) * sizeof(*views));
-	struct folds *folds = mem_zalloc((c->root_count + 1) * sizeof(*folds));
 	size_t i;
 
 	for (i = 0; i < c->root_count; i++) {
 		view_of_changes(&c->roots[i], &views[i]);
-		fold_make(&views[i], full, &folds[i]);
+		fold_make(&views[i], full);
 	}
-	listing_print(c, views, folds, to);
-	for (i = 0; i < c->root_count; i++) {
-		folds_free(&folds[i]);
+	listing_print(c, views, to);
+	for (i = 0; i < c->root_count; i++)
 		view_free(&views[i]);
-	}
-	free(folds);
 	free(views);
 }

@@ -11,15 +11,25 @@
 #include "guard/change/changes.h"
 #include "guard/review/fold.h"
 
-/* Every section that has something in it. views, folds: one for each root. */
-void listing_print(struct changes *c, const struct view *views,
-		   const struct folds *folds, FILE *to);
+/* The folds of a section: those of a kind, and single entries of a kind. */
+struct listing_section {
+	enum fold_kind fold; /* FOLD_NONE: no fold */
+	int entry; /* enum change_kind; -1: no entry */
+	const char *title;
+};
+
+bool listing_in_section(const struct view *v, const struct fold *fold,
+			const struct listing_section *section);
+
+/* Every section that has something in it. views: one with folds for each root.
+ */
+void listing_print(struct changes *c, const struct view *views, FILE *to);
 /* The same without risks and losses, which are not judged. */
 void listing_print_plain(struct changes *c, bool full, FILE *to);
 
 /* The deletions of one root, and how many lines they are. to: NULL prints
  * nothing. */
-size_t listing_deleted(const struct view *v, const struct folds *f, FILE *to);
+size_t listing_deleted(const struct view *v, FILE *to);
 
 /* The moves; entries that moved with their directory are in its line. most: the
  * number of lines, followed by the number of the others; 0: all. Returns the

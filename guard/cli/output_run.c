@@ -15,7 +15,7 @@
 
 /* The deletions of one root by name, and the number of its other changes. */
 static void print_group_summary(const struct changes_root *g,
-				const struct view *v, const struct folds *f)
+				const struct view *v)
 {
 	AUTO(buf) struct buf sum = {0}, where = {0};
 	struct change_counts n;
@@ -29,9 +29,9 @@ static void print_group_summary(const struct changes_root *g,
 		output_print("%s: %s", buf_text(&where) + strspn(g->where, " "),
 			     buf_text(&sum));
 	}
-	if (listing_deleted(v, f, NULL)) {
+	if (listing_deleted(v, NULL)) {
 		output_print("deleted%s:", buf_text(&where));
-		(void)listing_deleted(v, f, output_stderr());
+		(void)listing_deleted(v, output_stderr());
 	}
 	if (n.moved || g->list.more_moves) {
 		output_print("moved%s:", buf_text(&where));
@@ -106,10 +106,8 @@ void output_run_summary(struct context *context, const struct session *s,
 	output_print("run %s: %s", session_label(s), buf_text(&sum));
 	verdict_show(&verdict, output_stderr());
 	for (i = 0; i < c->root_count; i++) {
-		AUTO(folds) struct folds folds = {0};
-
-		fold_make(&j.views[i], false, &folds);
-		print_group_summary(&c->roots[i], &j.views[i], &folds);
+		fold_make(&j.views[i], false);
+		print_group_summary(&c->roots[i], &j.views[i]);
 	}
 	if (homes)
 		output_print("%s in your home directory",

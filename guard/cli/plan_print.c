@@ -48,7 +48,7 @@ static void print_step_line(const struct plan *plan, const struct step *s,
 	};
 	AUTO(buf) struct buf b = {0};
 
-	buf_add_text(&b, plan->prefix ? plan->prefix : "");
+	buf_add_text(&b, plan->prefix);
 	text_escape_name(&b, path[0] ? path : ".");
 	if (S_ISDIR(side->mode))
 		buf_add_char(&b, '/');
@@ -126,7 +126,7 @@ static void print_planned(const struct plan *plan, const struct step_index *x,
 static void print_plan_fold(const struct plan *plan, const struct step_index *x,
 			    const struct view *v, const struct fold *fold)
 {
-	bool deleted = !fold->added && !fold->modified;
+	char letter = fold_letter(fold);
 	AUTO(buf) struct buf b = {0}, text = {0};
 
 	if (fold->kind == FOLD_NONE) {
@@ -137,11 +137,9 @@ static void print_plan_fold(const struct plan *plan, const struct step_index *x,
 	text_escape_name(&b, fold->dir);
 	fold_text(fold, &text);
 	(void)printf("  %s%c%s  %s/  %s\n",
-		     output_style(deleted ? STYLE_DELETED : STYLE_ADDED),
-		     deleted			    ? 'D'
-		     : fold->kind == FOLD_GENERATED ? 'G'
-						    : 'A',
-		     output_style(STYLE_NONE), buf_text(&b), buf_text(&text));
+		     output_style(letter == 'D' ? STYLE_DELETED : STYLE_ADDED),
+		     letter, output_style(STYLE_NONE), buf_text(&b),
+		     buf_text(&text));
 }
 
 /* Which folds come together: deletions, replacements, metadata, the others. */
@@ -162,18 +160,17 @@ static unsigned int fold_rank(const struct view *v, const struct fold *fold)
 	return fold->added || fold->modified ? 3 : 0;
 }
 
-static void print_moves(const struct plan *plan, const struct plan_moves *moves)
+static void print_moves(const struct view *v)
 {
 	size_t i;
 
-	for (i = 0; i < moves->count; i++) {
+	for (i = 0; i < v->own.move_count; i++) {
 		AUTO(buf) struct buf b = {0};
 
-		if (moves->items[i].with_dir)
+		if (v->own.moves[i].with_dir)
 			continue;
-		changes_move_text(&moves->items[i],
-				  plan->prefix ? plan->prefix : "",
-				  output_width(), &b);
+		changes_move_text(&v->own.moves[i], v->prefix, output_width(),
+				  &b);
 		(void)printf("  %sR%s  %s\n", output_style(STYLE_CHANGED),
 			     output_style(STYLE_NONE), buf_text(&b));
 	}
@@ -182,28 +179,24 @@ static void print_moves(const struct plan *plan, const struct plan_moves *moves)
 int plan_print(struct store *store, const struct plan *plan,
 	       const struct view *judged, struct err *err)
 {
-	AUTO(plan_moves) struct plan_moves moves = {0};
 	AUTO(view) struct view view = {0};
-	AUTO(folds) struct folds folds = {0};
 	struct step_index index;
 	unsigned int rank;
 	size_t i;
 
-	if (plan_moves_make(store, plan, &moves, err) < 0 ||
-	    view_of_plan(store, plan, &view, err) < 0)
+	if (view_of_plan(store, plan, true, &view, err) < 0)
 		return -err->num;
-	view_set_moves(&view, moves.items, moves.count);
 	if (judged)
 		view_copy_judgement(&view, judged);
-	fold_make(&view, false, &folds);
+	fold_make(&view, false);
 	index = index_steps(plan);
 	for (rank = 0; rank < 4; rank++) {
-		for (i = 0; i < folds.list.count; i++)
-			if (fold_rank(&view, &folds.list.items[i]) == rank)
+		for (i = 0; i < view.folds.list.count; i++)
+			if (fold_rank(&view, &view.folds.list.items[i]) == rank)
 				print_plan_fold(plan, &index, &view,
-						&folds.list.items[i]);
+						&view.folds.list.items[i]);
 		if (rank == 0)
-			print_moves(plan, &moves);
+			print_moves(&view);
 	}
 	free(index.items);
 	return 0;
@@ -236,12 +229,10 @@ void plan_print_owners(const struct plan *plan)
 /* The path and the reason, for people. */
 static char *conflict_line(const struct plan *plan, const struct conflict *c)
 {
-	auto_free char *path =
-		mem_printf("%s%s", plan->prefix ? plan->prefix : "", c->path);
+	auto_free char *path = mem_printf("%s%s", plan->prefix, c->path);
 
 	/* Home directories were not stored when the run began. */
-	if (plan->prefix && strcmp(plan->prefix, "~/") == 0 &&
-	    c->kind == CONFLICT_MOVED)
+	if (strcmp(plan->prefix, "~/") == 0 && c->kind == CONFLICT_MOVED)
 		return mem_printf("%s: changed since the run started",
 				  text_quote(path));
 	return mem_printf("%s: %s", text_quote(path), conflict_text(c->kind));
@@ -307,11 +298,10 @@ int plan_print_copies(struct store *store, const struct plan *plan,
 {
 	size_t n = plan_print_copies_refused(plan), lines = 0, named = 0, i;
 	AUTO(view) struct view view = {0};
-	AUTO(folds) struct folds folds = {0};
 
 	if (n < 2)
 		return 0;
-	if (view_of_plan(store, plan, &view, err) < 0)
+	if (view_of_plan(store, plan, false, &view, err) < 0)
 		return -err->num;
 	for (i = 0; i < plan->refusals.count; i++) {
 		const struct refusal *r = &plan->refusals.items[i];
@@ -320,11 +310,12 @@ int plan_print_copies(struct store *store, const struct plan *plan,
 		if (e && r->kind == REFUSED_COPY)
 			e->loss = LOSS_NO_COPY;
 	}
-	fold_make(&view, false, &folds);
+	fold_make(&view, false);
 	report_warning("needs your consent: %zu files have no other copy:", n);
-	for (i = 0; i < folds.list.count && lines < COPY_LINES; i++) {
+	for (i = 0; i < view.folds.list.count && lines < COPY_LINES; i++) {
 		AUTO(buf) struct buf text = {0};
-		size_t lost = add_lost_text(&view, &folds.list.items[i], &text);
+		size_t lost =
+			add_lost_text(&view, &view.folds.list.items[i], &text);
 
 		if (!lost)
 			continue;
@@ -353,8 +344,8 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy,
 	}
 	for (i = 0; i < plan->refusals.count; i++) {
 		const struct refusal *r = &plan->refusals.items[i];
-		auto_free char *path = mem_printf(
-			"%s%s", plan->prefix ? plan->prefix : "", r->path);
+		auto_free char *path =
+			mem_printf("%s%s", plan->prefix, r->path);
 
 		if (r->kind == REFUSED_COPY && listed)
 			continue;

@@ -5,109 +5,17 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/change/changes.h"
 #include "guard/cli/jsonout.h"
+#include "guard/review/view.h"
 #include "guard/state/report.h"
-#include "restore/entry_compare.h"
-#include "snapshot/tree/tree.h"
-
-/* --- moves --- */
-
-struct deleted_step {
-	struct moves *to;
-	const struct plan *plan;
-	const char *path; /* the path that the step deletes */
-};
-
-static int add_plan_deletion(void *arg, const char *path, const struct entry *e,
-			     struct err *err)
-{
-	const struct deleted_step *d = arg;
-	auto_free char *full_path = path_join(d->path, path);
-
-	(void)err;
-	if (!path_has_part(full_path, ".git") &&
-	    !plan_is_over(d->plan, full_path))
-		moves_add_copy(d->to, false, full_path, e);
-	return 0;
-}
-
-int plan_moves_make(struct store *store, const struct plan *plan,
-		    struct plan_moves *ret, struct err *err)
-{
-	struct moves *m = &ret->moves;
-	struct deleted_step d = {.to = m, .plan = plan};
-	bool any = false;
-	size_t i;
-
-	*ret = (struct plan_moves){0};
-	for (i = 0; i < plan->steps.count; i++)
-		any |= plan->steps.items[i].kind == STEP_CREATE;
-	for (i = 0; any && i < plan->steps.count; i++) {
-		d.path = plan->steps.items[i].path;
-		if (plan->steps.items[i].kind == STEP_DELETE &&
-		    tree_each(store, &plan->steps.items[i].from,
-			      add_plan_deletion, &d, err) < 0)
-			return -err->num;
-	}
-	for (i = 0; m->deleted.count && i < plan->steps.count; i++) {
-		const struct step *s = &plan->steps.items[i];
-
-		if (s->kind == STEP_CREATE && s->how == STEP_PLAIN &&
-		    !path_has_part(s->path, ".git"))
-			moves_add_copy(m, true, s->path, &s->to);
-	}
-	moves_find_stored(m, store);
-	ret->items = mem_zalloc((m->added.count + 1) * sizeof(*ret->items));
-	for (i = 0; i < m->added.count; i++) {
-		const struct moves_file *f = &m->added.items[i], *g = f->other;
-		struct change_move *move = &ret->items[ret->count];
-
-		if (!g)
-			continue;
-		*move = (struct change_move){
-			.from = g->path,
-			.to = f->path,
-			.old = changes_side(g->entry),
-			.now = changes_side(f->entry),
-			.percent = f->percent,
-			.with_dir = f->with_parent && f->percent == 100 &&
-				    entry_same_meta(g->entry, f->entry),
-		};
-		move->now.uid = entry_apply_owner(f->entry);
-		ret->count++;
-	}
-	changes_moves_count(ret->items, ret->count);
-	return 0;
-}
-
-void plan_moves_free(struct plan_moves *m)
-{
-	moves_free(&m->moves);
-	free(m->items);
-}
-
-/* --- counts and texts --- */
-
-static int count_deleted_entry(void *arg, const char *path,
-			       const struct entry *e, struct err *err)
-{
-	size_t *count = arg;
-
-	(void)path;
-	(void)e;
-	(void)err;
-	++*count;
-	return 0;
-}
 
 static int add_plan_counts(struct store *store, const struct plan *plan,
 			   struct plan_counts *to, struct err *err)
 {
-	AUTO(plan_moves) struct plan_moves moves = {0};
+	AUTO(view) struct view v = {0};
 	size_t i;
 
-	if (plan_moves_make(store, plan, &moves, err) < 0)
+	if (view_of_plan(store, plan, true, &v, err) < 0)
 		return -err->num;
 	for (i = 0; i < plan->steps.count; i++) {
 		const struct step *s = &plan->steps.items[i];
@@ -124,13 +32,10 @@ static int add_plan_counts(struct store *store, const struct plan *plan,
 			to->times++;
 		else if (s->kind == STEP_META)
 			to->meta++;
-		else if (tree_each(store, &s->from, count_deleted_entry,
-				   &to->deleted, err) < 0)
-			return -err->num;
 	}
-	to->moved += moves.count;
-	to->deleted -= moves.count;
-	to->created -= moves.count;
+	to->moved += v.own.move_count;
+	to->deleted += v.deleted - v.own.move_count;
+	to->created -= v.own.move_count;
 	return 0;
 }
 
@@ -196,7 +101,7 @@ void plan_summary_json(struct store *store, const struct plan *plan,
 		[STEP_MARKED] = "conflict-markers",
 		[STEP_OVER] = "replaces-edit",
 	};
-	AUTO(plan_moves) struct plan_moves moves = {0};
+	AUTO(view) struct view v = {0};
 	json_t *steps = json_array();
 	json_t *refused = json_array();
 	json_t *moved = json_array();
@@ -233,10 +138,10 @@ void plan_summary_json(struct store *store, const struct plan *plan,
 	jsonout_number(object, "git_left", plan->git_skipped);
 	/* [{"from", "to", "type", "files", "similarity"}]. As many as are
 	 * found: the steps are complete. */
-	(void)plan_moves_make(store, plan, &moves, &ignored);
-	for (i = 0; i < moves.count; i++)
-		if (!moves.items[i].with_dir)
-			jsonout_add(moved, jsonout_move(&moves.items[i]));
+	(void)view_of_plan(store, plan, true, &v, &ignored);
+	for (i = 0; i < v.own.move_count; i++)
+		if (!v.own.moves[i].with_dir)
+			jsonout_add(moved, jsonout_move(&v.own.moves[i]));
 	jsonout_set(object, "moves", moved);
 }
 

@@ -9,22 +9,7 @@
 #include <jansson.h>
 
 #include "guard/change/changeset.h"
-#include "overlay/change_list.h"
-#include "restore/git/moves.h"
 
-/* The moves in a plan: pairs of a deletion and an addition of the same content.
- * They are for display only; the transaction executes the plan's steps. */
-struct plan_moves {
-	struct moves moves;
-	struct change_move *items; /* sorted by target path */
-	size_t count;
-};
-
-/* Deletions of the user's edits and merged files are no moves. *ret must not be
- * moved: its items point into it. */
-int plan_moves_make(struct store *store, const struct plan *plan,
-		    struct plan_moves *ret, struct err *err);
-void plan_moves_free(struct plan_moves *m);
 /* The steps of a plan by kind; steps that change only a time are apart. */
 struct plan_counts {
 	size_t deleted, replaced, created, meta, times;

@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "guard/cli/apply_report.h"
+#include "guard/cli/apply_selection.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/conflict_session.h"
 #include "guard/cli/kinds_prompt.h"
@@ -23,18 +24,10 @@
 /* Lines of a section in front of the questions. */
 #define FIRST_LINES_MAX 12
 
-/* One root of the run. */
-struct part {
-	struct review review;
-	struct changeset_root *root;
-	struct entry picked;
-	bool complete, git; /* of the accepted changes */
-};
-
 struct review_session {
 	struct apply_plan *a;
 	const struct review_session_options *o;
-	struct part *parts; /* the project's first */
+	struct selected_root *parts; /* the project's first */
 	size_t count;
 	char *scratch; /* the run's directory */
 	struct decisions *decisions;
@@ -49,27 +42,22 @@ static int make_root_review(struct review_session *v, size_t index,
 {
 	struct apply_plan *a = v->a;
 	struct changeset_root *root = &a->change.roots[index];
-	struct part *part = &v->parts[index];
-	char *const *paths = resolve_run_paths(a->p, index);
-	const struct review_options options = {
-		.paths = (const char *const *)paths,
-		.root = apply_plan_root_path(a, index),
+	struct review *r = &v->parts[index].review;
+	const struct review_options with = {
+		.view = a->changes.stored && v->judged.judgement.count
+				? &v->judged.judgement.views[index]
+				: NULL,
 		.plan = &root->plan,
-		.here = &root->now.root,
 	};
 
-	part->root = root;
-	if (!paths && resolve_run_has_paths(a->p))
-		return 0;
-	if (review_make(a->c->store, &root->base.root, &root->want.root,
-			&options, &part->review, err) < 0)
+	if (apply_selection_review_root(a, index, with, r, err) < 0)
 		return -err->num;
 	if (!v->o->resolve)
-		review_add_clashes(&part->review, &root->plan.conflicts);
+		review_add_clashes(r, &root->plan.conflicts);
 	if (index)
-		part->review.prefix = root->prefix;
+		r->prefix = root->prefix;
 	else
-		part->review.may_agree = true;
+		r->may_agree = true;
 	return 0;
 }
 
@@ -88,12 +76,9 @@ static void count_all_items(const struct review_session *v,
 static void judge_review(struct review_session *v)
 {
 	const struct judgement *j = &v->judged.judgement;
-	struct err err;
 	size_t i, k;
 
-	if (judged_run_make(v->a->c, v->a->p, &v->a->changes, &v->judged,
-			    &err) < 0)
-		output_error(&err);
+	judged_run_end(v->a->p, &v->judged);
 	for (i = 0; i < v->count && i < j->count; i++)
 		for (k = 0; k < v->parts[i].review.entry_count; k++) {
 			struct review_entry *e = &v->parts[i].review.entries[k];
@@ -194,8 +179,8 @@ static bool has_unshown_changes(const struct review_session *v,
 				&v->conflicts, k, plan->over.items[i].path);
 		for (i = 0; i < plan->steps.count; i++) {
 			const struct step *step = &plan->steps.items[i];
-			auto_free char *path = mem_printf(
-				"%s%s", plan->prefix ?: "", step->path);
+			auto_free char *path =
+				mem_printf("%s%s", plan->prefix, step->path);
 
 			if (step->how != STEP_MERGED ||
 			    conflict_session_decided(&v->conflicts, k,
@@ -224,7 +209,7 @@ static int ask_for_consents(struct review_session *v, struct apply_plan *a,
 		for (k = 0; k < plan->refusals.count; k++) {
 			const struct refusal *r = &plan->refusals.items[k];
 			auto_free char *shown =
-				mem_printf("%s%s", plan->prefix ?: "", r->path);
+				mem_printf("%s%s", plan->prefix, r->path);
 			auto_free char *path =
 				path_join(apply_plan_root_path(a, i), r->path);
 			bool yes = r->kind != REFUSED_NODE &&
@@ -310,19 +295,13 @@ static int build_accepted_trees(struct review_session *v, bool *ret_complete,
 	*ret_complete = true;
 	*ret_git = false;
 	for (i = 0; i < v->count; i++) {
-		struct part *p = &v->parts[i];
+		struct selected_root *p = &v->parts[i];
 
-		entry_free(&p->picked);
-		p->complete = false;
-		if (!p->review.store)
-			entry_copy(&p->picked, &p->root->base.root);
-		else if (review_make_accepted(&p->review, &p->picked,
-					      &p->complete, &p->git, err) < 0)
+		if (apply_selection_pick_root(p, &v->a->change.roots[i], err) <
+		    0)
 			return -err->num;
 		if (p->review.store)
 			list_agreed_paths(v, i, v->a);
-		p->root->picked = &p->picked;
-		p->root->git_picked = p->git;
 		*ret_complete &= p->complete;
 		*ret_git |= p->git;
 	}
@@ -462,7 +441,7 @@ static int ask_until_decided(struct review_session *v, struct err *err)
  * commits for it, or they cannot be read. */
 static char *find_commits_branch(const struct review_session *v)
 {
-	const struct changeset_root *root = v->parts[0].root;
+	const struct changeset_root *root = &v->a->change.roots[0];
 	struct store *store = v->a->c->store;
 	AUTO(githead) struct githead base = {0}, want = {0};
 	struct err ignored;
@@ -791,6 +770,9 @@ static int run_review(struct review_session *v, struct err *err)
 	changeset_unlock(&a->change);
 	v->count = a->p->session.root_count;
 	v->parts = mem_zalloc(v->count * sizeof(*v->parts));
+	if (!v->o->short_head && judged_run_load(a->c, a->p, NULL, &a->changes,
+						 &v->judged, &missing) < 0)
+		output_error(&missing);
 	for (i = 0; i < v->count; i++)
 		if (make_root_review(v, i, err) < 0)
 			return -err->num;
@@ -801,8 +783,8 @@ static int run_review(struct review_session *v, struct err *err)
 	}
 	/* An apply plans again; of many changes a plan is large. */
 	for (i = 0; i < v->count; i++)
-		plan_free(&v->parts[i].root->plan);
-	if (n.items && !v->o->short_head)
+		plan_free(&a->change.roots[i].plan);
+	if (n.items && v->judged.judgement.count)
 		judge_review(v);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		if (!v->o->no_pager)
@@ -863,10 +845,8 @@ int review_session_run(struct apply_plan *a,
 	int got = run_review(&v, err);
 	size_t i;
 
-	for (i = 0; i < v.count; i++) {
-		review_free(&v.parts[i].review);
-		entry_free(&v.parts[i].picked);
-	}
+	for (i = 0; i < v.count; i++)
+		apply_selection_free_root(&v.parts[i]);
 	conflict_session_free(&v.conflicts);
 	decisions_free(&v.decisions);
 	judged_run_free(&v.judged);

@@ -42,7 +42,7 @@ void review_show_pair(const struct review *r, const struct review_item *item,
 
 	for (i = 0; 2 * i < item->count; i++)
 		m.files += !S_ISDIR(review_entry_at(r, item, 2 * i)->now.mode);
-	changes_move_text(&m, r->prefix ? r->prefix : "", output_width(), to);
+	changes_move_text(&m, r->prefix, output_width(), to);
 }
 
 void review_show_group(const struct review *r, const struct review_item *item,
@@ -55,7 +55,7 @@ void review_show_group(const struct review *r, const struct review_item *item,
 	for (i = 0; i < item->count; i++) {
 		const struct review_entry *x = review_entry_at(r, item, i);
 
-		if (S_ISDIR(x->now.mode ? x->now.mode : x->old.mode))
+		if (review_is_dir(x))
 			continue;
 		deleted += !x->now.mode;
 		added += !x->old.mode;
@@ -80,12 +80,30 @@ void review_show_group(const struct review *r, const struct review_item *item,
 	buf_printf(to, ", %s", text_size(bytes));
 }
 
+char review_show_letter(const struct review *r, const struct review_item *item)
+{
+	const struct review_entry *e = review_entry(r, item);
+
+	return item->move ? 'R'
+	       : review_is_group(item) && e->now.mode && e->old.mode
+		       ? 'M'
+		       : changes_letter(e->change.kind);
+}
+
+void review_show_entry(const struct review_entry *e, struct buf *to)
+{
+	buf_printf(to, "%c  ", changes_letter(e->change.kind));
+	text_escape_name(to, e->path);
+	if (review_is_dir(e))
+		buf_add_char(to, '/');
+	else
+		changes_detail(&e->change, to);
+}
+
 void review_show_line(struct review *r, struct review_item *item,
 		      struct buf *to)
 {
 	const struct review_entry *e = review_entry(r, item);
-	struct change c = review_change(e);
-	uint32_t mode = e->now.mode ? e->now.mode : e->old.mode;
 	struct err ignored;
 
 	if (item->move) {
@@ -95,17 +113,14 @@ void review_show_line(struct review *r, struct review_item *item,
 		return;
 	}
 	buf_printf(to, "%s%c%s  ", output_style(sections[item->section].style),
-		   review_is_group(item) && e->now.mode && e->old.mode
-			   ? 'M'
-			   : changes_letter(c.kind),
-		   output_style(STYLE_NONE));
-	text_escape_name(to, r->prefix ? r->prefix : "");
+		   review_show_letter(r, item), output_style(STYLE_NONE));
+	text_escape_name(to, r->prefix);
 	text_escape_name(to, item->path);
-	if (review_is_group(item) || S_ISDIR(mode))
+	if (review_is_group(item) || review_is_dir(e))
 		buf_add_char(to, '/');
 	if (review_is_group(item)) {
 		review_show_group(r, item, to);
-	} else if (c.kind == CHANGE_MODIFIED &&
+	} else if (e->change.kind == CHANGE_MODIFIED &&
 		   review_open(r, item, &ignored) == 0 && item->hunks.count) {
 		buf_printf(to, "  %s+%zu%s %s-%zu%s", output_style(STYLE_ADDED),
 			   item->hunks.added, output_style(STYLE_NONE),
@@ -114,12 +129,12 @@ void review_show_line(struct review *r, struct review_item *item,
 		if (item->rights)
 			buf_add_text(to, "  other permissions");
 	} else {
-		changes_detail(&c, to);
+		changes_detail(&e->change, to);
 	}
 	/* One end of a move that stands alone. */
 	if (item->count == 1 && e->peer) {
 		buf_add_text(to, e->now.mode ? "  moved from " : "  moved to ");
-		text_escape_name(to, r->prefix ? r->prefix : "");
+		text_escape_name(to, r->prefix);
 		text_escape_name(to, r->entries[e->peer - 1].path);
 	}
 	if (review_has_clash(r, item))
@@ -130,7 +145,7 @@ void review_show_risks(const struct review *r, const struct review_item *item,
 		       const char *indent)
 {
 	bool group = review_is_group(item);
-	AUTO(collapse_risks) struct collapse_risks collapsed = {0};
+	struct fold_repeats collapsed = {0};
 	size_t i, k;
 
 	for (i = 0; i < item->count; i++) {
@@ -146,6 +161,7 @@ void review_show_risks(const struct review *r, const struct review_item *item,
 		}
 	}
 	collapse_risks_print(&collapsed, indent);
+	VEC_FREE(&collapsed);
 }
 
 static size_t count_section(const struct review *r, enum review_section section)

@@ -28,6 +28,10 @@ void review_show_pair(const struct review *r, const struct review_item *item,
 /* "  3 deleted, 2 added, 12 KB": of a directory with entries, appended. */
 void review_show_group(const struct review *r, const struct review_item *item,
 		       struct buf *to);
+/* The letter of an item: D T M P A, or R for a move. */
+char review_show_letter(const struct review *r, const struct review_item *item);
+/* "M  src/a.c  2 KB -> 3 KB": of one path, appended. */
+void review_show_entry(const struct review_entry *e, struct buf *to);
 /* All risks of an item, a line each. */
 void review_show_risks(const struct review *r, const struct review_item *item,
 		       const char *indent);

@@ -78,11 +78,11 @@ static void print_cut_note(size_t more)
 static void print_hunk(const struct hunk *h, size_t most)
 {
 	struct lines lines = {.most = most};
+	AUTO(buf) struct buf head = {0};
 	size_t i;
 
-	(void)printf("%s@@ -%zu,%zu +%zu,%zu @@%s%s\n",
-		     output_style(STYLE_HUNK), h->old_at + (h->old_count > 0),
-		     h->old_count, h->new_at + (h->new_count > 0), h->new_count,
+	hunks_add_head(&head, h);
+	(void)printf("%s%s%s%s\n", output_style(STYLE_HUNK), buf_text(&head),
 		     h->edited ? "  edited" : "", output_style(STYLE_NONE));
 	for (i = 0; i < h->lines.count; i++) {
 		const struct hunk_line *l = &h->lines.items[i];
@@ -141,18 +141,12 @@ static void print_moves(struct review *r, struct review_item *item, size_t most)
 static void print_moved_text(struct review *r, struct review_item *item,
 			     size_t most)
 {
-	const struct review_entry *now = review_entry(r, item);
-	const struct review_entry *old = review_moved_from(r, item, 0);
 	AUTO(hunks) struct hunks hunks = {0};
 	AUTO(buf) struct buf a = {0}, b = {0};
 	struct err err;
 	size_t i;
 
-	if (now->percent == 100)
-		return;
-	if (review_read(r, &old->old, &a, &err) < 0 ||
-	    review_read(r, &now->now, &b, &err) < 0 ||
-	    hunks_make(&a, &b, &hunks, &err) < 0)
+	if (review_moved_hunks(r, item, &a, &b, &hunks, &err) < 0)
 		(void)printf("cannot be shown: %s\n", err.text);
 	for (i = 0; i < hunks.count; i++)
 		print_hunk(&hunks.items[i], most);
@@ -164,22 +158,14 @@ static void print_group(struct review *r, struct review_item *item, size_t most)
 	size_t i;
 
 	for (i = 0; i < item->count; i++) {
-		const struct review_entry *e = review_entry_at(r, item, i);
-		struct change c = review_change(e);
-		uint32_t mode = e->now.mode ? e->now.mode : e->old.mode;
 		AUTO(buf) struct buf b = {0};
 
 		if (!has_line_left(&lines)) {
 			print_cut_note(item->count - i);
 			return;
 		}
-		text_escape_name(&b, e->path);
-		if (S_ISDIR(mode))
-			buf_add_char(&b, '/');
-		else
-			changes_detail(&c, &b);
-		(void)printf("  %c  %s\n", changes_letter(c.kind),
-			     buf_text(&b));
+		review_show_entry(review_entry_at(r, item, i), &b);
+		(void)printf("  %s\n", buf_text(&b));
 	}
 }
 
@@ -187,7 +173,7 @@ void review_show_part(struct review *r, struct review_item *item, size_t part,
 		      size_t most)
 {
 	const struct review_entry *e = review_entry(r, item);
-	struct change c = review_change(e);
+	struct change c = e->change;
 	AUTO(buf) struct buf b = {0};
 	struct hunk *hunk;
 	struct err err;

@@ -200,22 +200,10 @@ static enum screen_style style_of(char letter)
 	}
 }
 
-static char letter_of(const struct review *r, const struct review_item *item)
-{
-	const struct review_entry *e = review_entry(r, item);
-	struct change c = review_change(e);
-
-	if (item->move)
-		return 'R';
-	if (review_is_group(item) && e->now.mode && e->old.mode)
-		return 'M';
-	return changes_letter(c.kind);
-}
-
 static void add_detail(struct review *r, struct review_item *item,
 		       struct buf *to)
 {
-	struct change c = review_change(review_entry(r, item));
+	const struct change *c = &review_entry(r, item)->change;
 	bool was_open = item->opened;
 	struct err ignored;
 
@@ -228,15 +216,15 @@ static void add_detail(struct review *r, struct review_item *item,
 		review_show_group(r, item, to);
 		return;
 	}
-	if (c.kind == CHANGE_MODIFIED && !item->counted) {
+	if (c->kind == CHANGE_MODIFIED && !item->counted) {
 		(void)review_open(r, item, &ignored);
 		if (!was_open)
 			review_close(r, item);
 	}
-	if (c.kind == CHANGE_MODIFIED && item->counted)
+	if (c->kind == CHANGE_MODIFIED && item->counted)
 		buf_printf(to, "  +%zu -%zu", item->added, item->removed);
 	else
-		changes_detail(&c, to);
+		changes_detail(c, to);
 }
 
 static void draw_row(struct screen *s, const struct layout *l, size_t at)
@@ -246,7 +234,7 @@ static void draw_row(struct screen *s, const struct layout *l, size_t at)
 	struct review_item *item = review_list_item(row);
 	int y = l->list_row + (int)(at - s->list_top), x, end;
 	bool selected = at == s->list.at;
-	char kind = letter_of(row->review, item), state[8];
+	char kind = review_show_letter(row->review, item), state[8];
 	char letter = review_list_letter(item);
 	AUTO(buf) struct buf path = {0}, detail = {0};
 	const struct review_entry *e = review_entry(row->review, item);
@@ -254,10 +242,9 @@ static void draw_row(struct screen *s, const struct layout *l, size_t at)
 	bool critical;
 	size_t lost, work;
 
-	text_escape_name(&path, row->review->prefix ? row->review->prefix : "");
+	text_escape_name(&path, row->review->prefix);
 	text_escape_name(&path, item->path);
-	if (review_is_group(item) ||
-	    S_ISDIR(e->now.mode ? e->now.mode : e->old.mode))
+	if (review_is_group(item) || review_is_dir(e))
 		buf_add_char(&path, '/');
 	if (letter == ' ' && item->viewed)
 		letter = 'v';
@@ -332,7 +319,7 @@ static void draw_rule(struct screen *s, const struct layout *l)
 		put_text(s, y, x - 2, SCREEN_FAINT, "|");
 	if (!item)
 		return;
-	text_escape_name(&path, row->review->prefix ? row->review->prefix : "");
+	text_escape_name(&path, row->review->prefix);
 	text_escape_name(&path, item->path);
 	if (item->parts > 1)
 		buf_printf(&right, " hunk %zu of %zu --", screen_part(s) + 1,

@@ -134,25 +134,6 @@ static void remove_last(struct buf *b)
 		;
 }
 
-static void add_character(struct buf *b, int c)
-{
-	if (c < 0x80) {
-		buf_add_char(b, (char)c);
-	} else if (c < 0x800) {
-		buf_add_char(b, (char)(0xc0 | c >> 6));
-		buf_add_char(b, (char)(0x80 | (c & 0x3f)));
-	} else if (c < 0x10000) {
-		buf_add_char(b, (char)(0xe0 | c >> 12));
-		buf_add_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
-		buf_add_char(b, (char)(0x80 | (c & 0x3f)));
-	} else {
-		buf_add_char(b, (char)(0xf0 | c >> 18));
-		buf_add_char(b, (char)(0x80 | (c >> 12 & 0x3f)));
-		buf_add_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
-		buf_add_char(b, (char)(0x80 | (c & 0x3f)));
-	}
-}
-
 char *screen_prompt(struct screen *s, const char *question, const char *begin)
 {
 	AUTO(buf) struct buf text = {0};
@@ -183,7 +164,7 @@ char *screen_prompt(struct screen *s, const char *question, const char *begin)
 		else if (key == ('U' & 0x1f))
 			buf_clear(&text);
 		else if (key >= ' ' && key < 0x110000 && text.len < PROMPT_MAX)
-			add_character(&text, key);
+			text_encode(&text, (uint32_t)key);
 	}
 	screen_hush(s);
 	return mem_strdup(buf_text(&text));

@@ -248,10 +248,8 @@ static void add_hunk_head(struct text_maker *m, const struct hunk *h)
 {
 	AUTO(buf) struct buf b = {0};
 
-	buf_printf(&b, "@@ -%zu,%zu +%zu,%zu @@%s",
-		   h->old_at + (h->old_count > 0), h->old_count,
-		   h->new_at + (h->new_count > 0), h->new_count,
-		   h->edited ? "  edited" : "");
+	hunks_add_head(&b, h);
+	buf_add_text(&b, h->edited ? "  edited" : "");
 	add_remark(m, '@', buf_text(&b));
 }
 
@@ -375,16 +373,9 @@ static void add_dir_entries(struct text_maker *m)
 	for (i = 0; i < m->item->count && i < ENTRIES_MAX; i++) {
 		const struct review_entry *e =
 			review_entry_at(m->r, m->item, i);
-		struct change c = review_change(e);
-		uint32_t mode = e->now.mode ? e->now.mode : e->old.mode;
 		AUTO(buf) struct buf b = {0};
 
-		buf_printf(&b, "%c  ", changes_letter(c.kind));
-		text_escape_name(&b, e->path);
-		if (S_ISDIR(mode))
-			buf_add_char(&b, '/');
-		else
-			changes_detail(&c, &b);
+		review_show_entry(e, &b);
 		add_remark(m, e->now.mode ? e->old.mode ? ' ' : '+' : '-',
 			   buf_text(&b));
 	}
@@ -412,21 +403,13 @@ static void add_pairs(struct text_maker *m)
 /* Changes of a moved file. */
 static void add_moved_text(struct text_maker *m)
 {
-	const struct review_entry *now = review_entry(m->r, m->item);
-	const struct review_entry *old = review_moved_from(m->r, m->item, 0);
 	AUTO(hunks) struct hunks hunks = {0};
 	AUTO(buf) struct buf a = {0}, b = {0};
 	struct err err;
 	size_t i;
 
-	if (now->percent == 100)
-		return;
-	if (review_read(m->r, &old->old, &a, &err) < 0 ||
-	    review_read(m->r, &now->now, &b, &err) < 0 ||
-	    hunks_make(&a, &b, &hunks, &err) < 0) {
+	if (review_moved_hunks(m->r, m->item, &a, &b, &hunks, &err) < 0)
 		add_remark(m, '#', err.text);
-		return;
-	}
 	for (i = 0; i < hunks.count; i++) {
 		add_hunk_head(m, &hunks.items[i]);
 		add_hunk_lines(m, &hunks.items[i]);
@@ -449,7 +432,7 @@ static void add_link_target(struct text_maker *m, char sign,
 static void add_whole_file(struct text_maker *m)
 {
 	const struct review_entry *e = review_entry(m->r, m->item);
-	struct change c = review_change(e);
+	struct change c = e->change;
 	AUTO(buf) struct buf b = {0};
 
 	if (c.kind == CHANGE_MODIFIED && m->item->rights) {

@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/cli/history_show.h"
 #include "guard/cli/output.h"
 #include "guard/cli/screen_private.h"
 #include "guard/history/history.h"
@@ -28,17 +29,11 @@ static void add_version_line(struct screen_text *page,
 			     const struct history_row *row, size_t number,
 			     size_t columns)
 {
-	static const char *const names[] = {
-		[HISTORY_FIRST] = "first",	 [HISTORY_ADDED] = "added",
-		[HISTORY_MODIFIED] = "modified", [HISTORY_TYPE] = "other type",
-		[HISTORY_META] = "metadata",	 [HISTORY_DELETED] = "deleted",
-		[HISTORY_PURGED] = "purged",
-	};
 	const struct snapshot *s = &row->snapshot;
 	AUTO(buf) struct buf b = {0};
 
 	buf_printf(&b, "%zu  %s  %-10s %8s  ", number, text_time(s->time),
-		   names[row->change],
+		   history_show_change(row->change),
 		   S_ISREG(row->entry.mode) ? text_size(row->entry.size) : "");
 	if (row->of_run)
 		buf_add_text(&b, "by a run: ");
@@ -196,12 +191,10 @@ static void add_sample(const struct kind *kind, struct screen_text *page,
 	const char *end = at + kind->sample.len;
 
 	while (at < end) {
-		const char *feed = memchr(at, '\n', (size_t)(end - at));
-		const char *stop = feed ? feed : end;
+		size_t len = text_line_len(at, end);
 
-		screen_text_add(page, *at, at + 1, (size_t)(stop - at - 1),
-				columns);
-		at = stop + (feed != NULL);
+		screen_text_add(page, *at, at + 1, len - 1, columns);
+		at += len + (at + len < end);
 	}
 }
 

@@ -124,16 +124,6 @@ void judged_run_end(const struct resolved_run *p, struct judged_run *r)
 				   &ignored);
 }
 
-int judged_run_make(struct context *c, const struct resolved_run *p,
-		    const struct changes *loaded, struct judged_run *ret,
-		    struct err *err)
-{
-	if (judged_run_load(c, p, NULL, loaded, ret, err) < 0)
-		return -err->num;
-	judged_run_end(p, ret);
-	return 0;
-}
-
 void verdict_show_keep(struct context *context, const struct session *s,
 		       const struct changes *c, struct judgement *ret_judgement,
 		       struct verdict *ret)
@@ -185,12 +175,6 @@ void verdict_show(const struct verdict *v, FILE *to)
 
 json_t *verdict_show_json(const struct verdict *v)
 {
-	static const char *const levels[] = {
-		[RISK_NONE] = "none",
-		[RISK_NOTE] = "note",
-		[RISK_HIGH] = "high",
-		[RISK_CRITICAL] = "critical",
-	};
 	json_t *list = json_array();
 	size_t i;
 
@@ -198,7 +182,7 @@ json_t *verdict_show_json(const struct verdict *v)
 		json_t *line = json_object();
 
 		jsonout_text(line, "id", v->items[i].id);
-		jsonout_text(line, "level", levels[v->items[i].level]);
+		jsonout_text(line, "level", risk_level_name(v->items[i].level));
 		jsonout_number(line, "count", v->items[i].count);
 		jsonout_text(line, "text", v->items[i].text);
 		jsonout_add(list, line);

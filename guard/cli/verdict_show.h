@@ -25,10 +25,6 @@ struct judged_run {
 	bool complete; /* all changes of the run were judged */
 };
 
-/* judged_run_load() and judged_run_end() without plans. */
-int judged_run_make(struct context *c, const struct resolved_run *p,
-		    const struct changes *loaded, struct judged_run *ret,
-		    struct err *err);
 /* The losses. Changes that the plans of an apply leave out, or of which no part
  * was picked, are not in it, so that they are no copies of others, either;
  * plans NULL: all are in it. loaded: the changes of the run where the caller

@@ -106,15 +106,6 @@ static int count_below(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
-/* A directory is compared with its tree. */
-static bool is_same_row(const struct entry *a, const struct entry *b)
-{
-	if (!a->mode || !b->mode)
-		return a->mode == b->mode;
-	return entry_same_content(a, b) && entry_same_meta(a, b) &&
-	       oid_equal(&a->content, &b->content);
-}
-
 /* Loads the newest of the snapshots that were not loaded. */
 static int load_previous(struct store *store, struct previous *previous,
 			 struct err *err)
@@ -230,7 +221,8 @@ static int find_entry(struct previous *previous, struct store *store,
 }
 
 /* A snapshot taken during a run is a version only when it differs from the
- * previous snapshot of that run. It becomes the new previous one. */
+ * previous snapshot of that run. It becomes the new previous one. A directory
+ * is compared with its tree. */
 static bool is_repeated_in_run(struct previous *previous,
 			       const struct history_row *row)
 {
@@ -238,7 +230,8 @@ static bool is_repeated_in_run(struct previous *previous,
 	bool again = previous->run_id &&
 		     strcmp(previous->run_id, s->run_id) == 0 &&
 		     strcmp(s->reason, "during-run") == 0 &&
-		     is_same_row(&previous->made, &row->entry);
+		     entry_same_state(&previous->made, &row->entry) &&
+		     oid_equal(&previous->made.content, &row->entry.content);
 
 	entry_free(&previous->made);
 	entry_copy(&previous->made, &row->entry);
@@ -274,8 +267,10 @@ static int load_row(struct history *h, struct store *store,
 		return 0;
 	again = row->of_run && is_repeated_in_run(previous, row);
 	is_new = !again &&
-		 (purged ? !previous->purged
-			 : !is_same_row(&previous->entry, &row->entry));
+		 !(purged ? previous->purged
+			  : entry_same_state(&previous->entry, &row->entry) &&
+				    oid_equal(&previous->entry.content,
+					      &row->entry.content));
 	if (is_new && describe_row(store, previous, row, rest, err) < 0)
 		return -err->num;
 	if (!row->of_run) {

@@ -105,6 +105,17 @@ static size_t time_prefix_len(const char *t)
 	return day || t[clock] == ':' ? clock : 0;
 }
 
+int locate_missing(const struct snapshot *s, const char *path, struct err *err)
+{
+	const char *purged = snapshot_purge_note(s, path);
+
+	return purged ? fail(err, ENODATA, "%s of snapshot %llu was %s",
+			     text_quote(path), (unsigned long long)s->seq,
+			     purged)
+		      : fail(err, ENOENT, "no such path: %s in snapshot %llu",
+			     text_quote(path), (unsigned long long)s->seq);
+}
+
 void locate_split(const char *arg, char **ret_when, char **ret_path)
 {
 	const char *colon = strchr(arg + time_prefix_len(arg), ':');

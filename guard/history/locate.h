@@ -17,6 +17,10 @@
 int locate_snapshot(struct context *c, const char *when, const char *arg,
 		    struct snapshot *ret, char **ret_path, struct err *err);
 
+/* The error for a path that the snapshot lacks. -ENODATA: it was purged;
+ * -ENOENT. */
+int locate_missing(const struct snapshot *s, const char *path, struct err *err);
+
 /* Splits "SNAP:PATH", where SNAP may be a time such as "2026-11-21 14:30";
  * *ret_path is NULL without a colon. Both are to free. */
 void locate_split(const char *arg, char **ret_when, char **ret_path);

@@ -331,14 +331,6 @@ int decisions_forget(int dir_fd, struct err *err)
 
 /* --- items --- */
 
-static void add_oid(struct buf *to, const struct oid *id)
-{
-	buf_add(to, id->hash, sizeof(id->hash));
-	enc_var(to, id->len);
-	enc_var(to, id->ord);
-	enc_u8(to, id->type);
-}
-
 /* All that entry_same_state() compares. */
 static void add_state(struct buf *to, const struct entry *e)
 {
@@ -351,8 +343,8 @@ static void add_state(struct buf *to, const struct entry *e)
 	enc_var(to, e->rdev);
 	/* The tree of a directory names its entries, which are other items. */
 	if (!S_ISDIR(e->mode))
-		add_oid(to, &e->content);
-	add_oid(to, &e->attrs);
+		entry_encode_oid(to, &e->content);
+	entry_encode_oid(to, &e->attrs);
 	enc_text(to, e->link ? e->link : "");
 }
 

@@ -12,56 +12,52 @@
 /* Losses in a directory that has other files, too: so many have lines. */
 #define LOST_LINES 10
 
-void folds_free(struct folds *f)
+const struct fold *fold_of(const struct view *v, size_t entry)
 {
-	size_t i;
+	uint32_t at = v->folds.of_entry[entry];
 
-	for (i = 0; i < f->list.count; i++)
-		free(f->list.items[i].dir);
-	VEC_FREE(&f->list);
-	VEC_FREE(&f->repeats);
-	free(f->of_entry);
-	f->of_entry = NULL;
+	return at ? &v->folds.list.items[at - 1] : NULL;
 }
 
-/* The topmost directory that tools fill, below dir, on the way to path; to
- * free. NULL: none. */
-static char *find_generated_dir(const char *path, const char *dir)
+bool fold_hides(const struct view *v, size_t entry)
 {
-	const char *at = path_rest(path, dir);
-
-	if (!risk_in_generated(path) && !risk_is_generated(path_name(path)))
-		return NULL;
-	while (*at) {
-		size_t len = strcspn(at, "/");
-		auto_free char *name = mem_strndup(at, len);
-
-		if (risk_is_generated(name))
-			return mem_strndup(path, (size_t)(at - path) + len);
-		at += len;
-		at += *at == '/';
-	}
-	return NULL;
-}
-
-const struct fold *fold_of(const struct folds *f, size_t entry)
-{
-	return f->of_entry[entry] ? &f->list.items[f->of_entry[entry] - 1]
-				  : NULL;
-}
-
-bool fold_hides(const struct folds *f, size_t entry)
-{
-	const struct fold *fold = fold_of(f, entry);
+	const struct fold *fold = fold_of(v, entry);
 
 	return fold && fold->kind != FOLD_NONE;
 }
 
-bool fold_hides_text(const struct folds *f, size_t entry)
+bool fold_hides_text(const struct view *v, size_t entry)
 {
-	const struct fold *fold = fold_of(f, entry);
+	const struct fold *fold = fold_of(v, entry);
 
 	return fold && fold->kind == FOLD_GENERATED;
+}
+
+/* --- reasons that repeat --- */
+
+struct fold_repeat *fold_repeat_find(const struct fold_repeats *l,
+				     const struct risk *risk)
+{
+	size_t i;
+
+	for (i = 0; i < l->count; i++)
+		if (strcmp(l->items[i].risk->text, risk->text) == 0)
+			return &l->items[i];
+	return NULL;
+}
+
+bool fold_repeat_add(struct fold_repeats *l, const struct risk *risk)
+{
+	struct fold_repeat *r = fold_repeat_find(l, risk);
+	bool listed;
+
+	if (!r) {
+		r = VEC_ADD(l);
+		r->risk = risk;
+	}
+	listed = risk->level >= RISK_HIGH && r->shown < FOLD_REPEATS;
+	++*(listed ? &r->shown : &r->more);
+	return listed;
 }
 
 /* --- making --- */
@@ -86,9 +82,7 @@ static bool is_elsewhere(const struct folding *f, size_t i)
 {
 	const struct change *c = change_at(f, i);
 
-	return c->flags & CHANGES_NOISE ||
-	       (f->view->home ? changes_is_cache(c->path)
-			      : (c->flags & CHANGE_GIT) != 0) ||
+	return changes_is_apart(c, f->view->home) ||
 	       changes_is_moved(f->view->list, c);
 }
 
@@ -141,37 +135,14 @@ static void add_single(struct folding *f, size_t i)
 	add_to_fold(f, fold, i);
 }
 
-static struct fold_repeat *find_repeat(struct folding *f,
-				       const struct risk *risk)
-{
-	size_t i;
-
-	for (i = 0; i < f->folds->repeats.count; i++)
-		if (strcmp(f->folds->repeats.items[i].risk->text, risk->text) ==
-		    0)
-			return &f->folds->repeats.items[i];
-	*VEC_ADD(&f->folds->repeats) = (struct fold_repeat){.risk = risk};
-	return &f->folds->repeats.items[f->folds->repeats.count - 1];
-}
-
 /* Whether the entry of a fold has a line of its own. */
 static bool stands_out(struct folding *f, const struct view_entry *e)
 {
-	struct fold_repeat *repeat;
-
-	if (e->change->flags & (CHANGE_SETID | CHANGE_NODE | VIEW_SHOWN) ||
-	    e->change->kind == CHANGE_TYPE ||
-	    risks_worst(&e->risks) == RISK_CRITICAL)
-		return true;
-	if (risks_worst(&e->risks) < RISK_HIGH)
-		return false;
-	repeat = find_repeat(f, &e->risks.items[0]);
-	if (repeat->shown < FOLD_REPEATS) {
-		repeat->shown++;
-		return true;
-	}
-	repeat->more++;
-	return false;
+	return e->change->flags & (CHANGE_SETID | CHANGE_NODE | VIEW_SHOWN) ||
+	       e->change->kind == CHANGE_TYPE ||
+	       risks_worst(&e->risks) == RISK_CRITICAL ||
+	       (risks_worst(&e->risks) == RISK_HIGH &&
+		fold_repeat_add(&f->folds->repeats, &e->risks.items[0]));
 }
 
 /* Whether all entries of a range are deletions; the files, and the losses among
@@ -293,7 +264,7 @@ static bool is_new_dir(const struct folding *f, size_t i, size_t end)
 static size_t add_from(struct folding *f, size_t i)
 {
 	const struct change *c = change_at(f, i);
-	auto_free char *made = find_generated_dir(c->path, "");
+	auto_free char *made = risk_generated_dir(c->path, "");
 	auto_free char *lost_dir = NULL;
 	size_t end, files, lost;
 
@@ -324,14 +295,14 @@ static size_t add_from(struct folding *f, size_t i)
 	return i + 1;
 }
 
-void fold_make(const struct view *v, bool full, struct folds *ret)
+void fold_make(struct view *v, bool full)
 {
+	struct folds *ret = &v->folds;
 	struct folding f = {.view = v, .folds = ret};
 	size_t end, i;
 
-	*ret = (struct folds){
-		.of_entry = mem_zalloc((v->count + 1) * sizeof(uint32_t)),
-	};
+	view_clear_folds(v);
+	ret->of_entry = mem_zalloc((v->count + 1) * sizeof(uint32_t));
 	for (i = 0; i < v->count; i++) {
 		const struct change *c = v->items[i].change;
 
@@ -359,6 +330,13 @@ void fold_entry_text(const struct view_entry *e, struct buf *to)
 		buf_add_text(to, "  !! uncommitted work");
 	if (view_is_unread(e))
 		buf_add_text(to, "  not examined");
+}
+
+char fold_letter(const struct fold *fold)
+{
+	return !fold->added && !fold->modified ? 'D'
+	       : fold->kind == FOLD_GENERATED  ? 'G'
+					       : 'A';
 }
 
 void fold_text(const struct fold *fold, struct buf *to)

@@ -26,50 +26,24 @@
 /* Lines of a reason that repeats. */
 #define FOLD_REPEATS 3
 
-enum fold_kind {
-	FOLD_NONE, /* one entry by itself */
-	FOLD_DELETED,
-	FOLD_GENERATED,
-	FOLD_ADDED,
-};
+/* The reason with the text of this risk, or NULL. */
+struct fold_repeat *fold_repeat_find(const struct fold_repeats *l,
+				     const struct risk *risk);
+/* Counts a file with this reason. true: the file is listed, since the risk is
+ * at least high, and the reason has less than FOLD_REPEATS lines. */
+bool fold_repeat_add(struct fold_repeats *l, const struct risk *risk);
 
-struct fold {
-	enum fold_kind kind;
-	size_t entry; /* of the view: the first one */
-	size_t entries; /* directories, too */
-	char *dir; /* NULL: FOLD_NONE */
-	bool complete; /* the directory itself is deleted or new */
-	bool edited; /* an entry has CHANGES_EDITED */
-	size_t added, modified, deleted; /* files and links */
-	uint64_t bytes;
-	size_t in_git, lost, packages;
-};
-
-/* A reason of entries that stay in a fold. */
-struct fold_repeat {
-	const struct risk *risk; /* borrowed from the view */
-	size_t shown, more;
-};
-
-struct folds {
-	VEC(struct fold) list; /* in the order of the paths */
-	VEC(struct fold_repeat) repeats;
-	/* For each entry of the view the index of its fold + 1; 0: it is in
-	 * none of the list. */
-	uint32_t *of_entry;
-	size_t noise, caches; /* entries that are only counted */
-};
-
-void folds_free(struct folds *f);
-/* full: every entry by itself. Reads the risks and losses as far as they are
- * known. */
-void fold_make(const struct view *v, bool full, struct folds *ret);
+/* Sets the folds of a view. full: every entry by itself. Reads the risks and
+ * losses as far as they are known. */
+void fold_make(struct view *v, bool full);
 /* The fold of an entry, or NULL. */
-const struct fold *fold_of(const struct folds *f, size_t entry);
+const struct fold *fold_of(const struct view *v, size_t entry);
 /* The entry is in a fold and has no line. */
-bool fold_hides(const struct folds *f, size_t entry);
+bool fold_hides(const struct view *v, size_t entry);
 /* The text of the entry is left out, too: it is generated. */
-bool fold_hides_text(const struct folds *f, size_t entry);
+bool fold_hides_text(const struct view *v, size_t entry);
+/* The letter of a fold in a list: D, G for generated files, or A. */
+char fold_letter(const struct fold *fold);
 /* Appends "all 215 files, 17 KB, 214 in git" or "+2301 ~12 -4, 210 packages":
  * of a fold with a directory. */
 void fold_text(const struct fold *fold, struct buf *to);

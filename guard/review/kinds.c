@@ -289,12 +289,8 @@ static void add_side_lines(const struct hunk *h, struct buf *to)
 	for (i = 0; i < h->lines.count; i++) {
 		const struct hunk_line *l = &h->lines.items[i];
 
-		if (l->kind == ' ')
-			continue;
-		buf_add_char(to, l->kind);
-		buf_add(to, l->text, l->len);
-		if (!l->len || l->text[l->len - 1] != '\n')
-			buf_add_text(to, "\n\\\n");
+		if (l->kind != ' ')
+			hunks_add_line(to, l, "\n\\\n");
 	}
 }
 
@@ -436,14 +432,6 @@ void kinds_add(struct kinds *k, size_t item, size_t part, const struct hunk *h,
 
 /* --- order --- */
 
-static int compare_bytes(const struct buf *a, const struct buf *b)
-{
-	size_t len = a->len < b->len ? a->len : b->len;
-	int got = len ? memcmp(a->data, b->data, len) : 0;
-
-	return got ? got : (a->len > b->len) - (a->len < b->len);
-}
-
 static int compare_places(const struct kind_place *a,
 			  const struct kind_place *b)
 {
@@ -456,7 +444,8 @@ static int compare_places(const struct kind_place *a,
 static int compare_kinds(const void *a, const void *b)
 {
 	const struct kind *p = a, *q = b;
-	int got = compare_bytes(&p->family_key, &q->family_key);
+	int got = mem_compare(p->family_key.data, p->family_key.len,
+			      q->family_key.data, q->family_key.len);
 
 	if (got)
 		return got;
@@ -521,8 +510,8 @@ static void sort_families(struct kinds *k)
 		struct ordered_family *f =
 			list.count ? &list.items[list.count - 1] : NULL;
 
-		if (!f || compare_bytes(&kinds[i].family_key,
-					&kinds[f->family.first].family_key)) {
+		if (!f || !buf_same(&kinds[i].family_key,
+				    &kinds[f->family.first].family_key)) {
 			f = VEC_ADD(&list);
 			f->family.first = i;
 			f->first = kinds[i].places.items[0];

@@ -52,12 +52,8 @@ struct lines {
 static int compare_lines(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
-	size_t len = x->len < y->len ? x->len : y->len;
-	int order = len ? memcmp(x->text, y->text, len) : 0;
 
-	if (order)
-		return order;
-	return x->len == y->len ? 0 : x->len < y->len ? -1 : 1;
+	return mem_compare(x->text, x->len, y->text, y->len);
 }
 
 /* Sorted; without blank lines and the ends of lines. */
@@ -66,10 +62,8 @@ static void split_lines(const struct buf *text, struct lines *ret)
 	const unsigned char *at = text->data, *end = at + text->len;
 
 	while (at < end) {
-		const unsigned char *stop =
-			memchr(at, '\n', (size_t)(end - at));
-		const unsigned char *next = stop ? stop + 1 : end;
-		size_t len = (size_t)((stop ? stop : end) - at);
+		size_t len = text_line_len(at, end);
+		const unsigned char *next = at + len + (at + len < end);
 
 		while (len && strchr(" \t\r", at[len - 1]) && at[len - 1])
 			len--;
@@ -251,23 +245,6 @@ static void list_results(struct judge *j)
 	j->listed = true;
 }
 
-/* Whether two open files have the same bytes from here on. */
-static bool has_equal_bytes(struct judge *j, int a, int b)
-{
-	unsigned char x[1 << 14], y[1 << 14];
-	ssize_t got, other;
-
-	do {
-		got = fd_read(a, x, sizeof(x));
-		other = fd_read(b, y, sizeof(y));
-		if (got < 0 || got != other || (uint64_t)got > j->left ||
-		    memcmp(x, y, (size_t)got) != 0)
-			return false;
-		j->left -= (uint64_t)got;
-	} while (got);
-	return true;
-}
-
 /* A hash of the first bytes of an open file, which are read; then the file is
  * at its beginning again. 0 for an unreadable one. */
 static uint64_t hash_start(int fd)
@@ -286,8 +263,10 @@ static uint64_t hash_start(int fd)
 static bool is_equal_result(struct judge *j, struct result *r, int fd,
 			    uint64_t start)
 {
+	unsigned char x[1 << 14], y[1 << 14];
 	struct err ignored;
 	auto_close int now = -1;
+	ssize_t got, other;
 
 	if (r->is_read && r->start != start)
 		return false;
@@ -295,8 +274,17 @@ static bool is_equal_result(struct judge *j, struct result *r, int fd,
 			   &ignored);
 	r->start = hash_start(now);
 	r->is_read = true;
-	return now >= 0 && r->start == start && lseek(fd, 0, SEEK_SET) == 0 &&
-	       has_equal_bytes(j, fd, now);
+	if (now < 0 || r->start != start || lseek(fd, 0, SEEK_SET) < 0)
+		return false;
+	do {
+		got = fd_read(fd, x, sizeof(x));
+		other = fd_read(now, y, sizeof(y));
+		if (got < 0 || got != other || (uint64_t)got > j->left ||
+		    memcmp(x, y, (size_t)got) != 0)
+			return false;
+		j->left -= (uint64_t)got;
+	} while (got);
+	return true;
 }
 
 static bool is_in_result(struct judge *j, const struct change *c)
@@ -352,12 +340,9 @@ static bool is_build_output(const char *path)
 	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
 		if (path_has_part(path, dirs[i]))
 			return true;
-	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-		size_t len = strlen(path), tail = strlen(suffixes[i]);
-
-		if (len > tail && strcmp(path + len - tail, suffixes[i]) == 0)
+	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
+		if (path_has_suffix(path, suffixes[i]))
 			return true;
-	}
 	return false;
 }
 

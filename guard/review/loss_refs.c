@@ -13,18 +13,11 @@
 #define HEADS "refs/heads/"
 #define TAGS "refs/tags/"
 
-/* A ref of the user that the run changed. */
-struct moved_ref {
-	char *name;
-	struct gitid old, now; /* now "": deleted */
-};
-
 struct ref_judge {
 	const struct view *view;
 	struct gitcopies *git;
 	struct losses *losses;
 	struct buf packed; /* of the run */
-	VEC(struct moved_ref) moved;
 	/* The tips that refs have after the run, as far as the user's
 	 * repository has their commits. */
 	VEC(struct gitid) tips;
@@ -32,11 +25,6 @@ struct ref_judge {
 
 static void ref_judge_free(struct ref_judge *j)
 {
-	size_t i;
-
-	for (i = 0; i < j->moved.count; i++)
-		free(j->moved.items[i].name);
-	VEC_FREE(&j->moved);
 	VEC_FREE(&j->tips);
 	buf_free(&j->packed);
 	gitcopies_free(&j->git);
@@ -92,26 +80,19 @@ static bool find_new_tip(struct ref_judge *j, const char *name,
 	return e || view_find(j->view, PACKED);
 }
 
-static int add_lost_ref(void *arg, const char *name, const struct gitid *id,
-			struct err *err)
+static int add_tip(void *arg, const char *name, const struct gitid *id,
+		   struct err *err)
 {
 	struct ref_judge *j = arg;
 	struct gitid now;
-	bool known;
 
 	(void)err;
 	if (!id)
 		return 0;
-	known = find_new_tip(j, name, &now);
-	if (!known)
+	if (!find_new_tip(j, name, &now))
 		now = *id;
 	if (*now.hex && gitcopies_has(j->git, &now))
 		*VEC_ADD(&j->tips) = now;
-	if (known && strcmp(now.hex, id->hex) != 0 &&
-	    strncmp(name, "refs/remotes/", 13) != 0 &&
-	    strcmp(name, "refs/stash") != 0)
-		*VEC_ADD(&j->moved) = (struct moved_ref){
-			.name = mem_strdup(name), .old = *id, .now = now};
 	return 0;
 }
 
@@ -123,10 +104,10 @@ static int add_lost_ref(void *arg, const char *name, const struct gitid *id,
  * tells, which a run may forge, so that this is a hint. *ret_amended: the
  * commit itself was replaced by another one.
  */
-static struct gitid find_fork(const struct ref_judge *j,
-			      const struct moved_ref *r, bool *ret_amended)
+static struct gitid find_fork(const struct ref_judge *j, const char *ref,
+			      const struct gitid *old, bool *ret_amended)
 {
-	auto_free char *path = mem_printf(".git/logs/%s", r->name);
+	auto_free char *path = mem_printf(".git/logs/%s", ref);
 	AUTO(buf) struct buf log = {0};
 	struct gitid known = {""};
 	bool started = false, is_new = false;
@@ -145,10 +126,10 @@ static struct gitid find_fork(const struct ref_judge *j,
 		    strlen(copy) < 2 * GITID_HEX + 1 ||
 		    !gittips_read_id(copy + GITID_HEX + 1, &to))
 			continue;
-		if (strcmp(from.hex, r->old.hex) == 0) {
+		if (strcmp(from.hex, old->hex) == 0) {
 			started = true;
 			is_new = *ret_amended = false;
-			known = r->old;
+			known = *old;
 		}
 		if (!started)
 			continue;
@@ -181,14 +162,23 @@ static void add_loss_ref(struct ref_judge *j, char *path, char *text,
 		(struct loss_ref){.text = text, .brief = brief, .path = path};
 }
 
-static void judge_ref(struct ref_judge *j, const struct moved_ref *r)
+static int judge_ref(void *arg, const char *ref, const struct gitid *old,
+		     struct err *err)
 {
-	const char *kind = "", *name = r->name;
+	struct ref_judge *j = arg;
+	const char *kind = "", *name = ref;
 	AUTO(buf) struct buf shown = {0};
-	struct gitid now = r->now;
+	struct gitid tip, now;
 	bool amended = false;
 	size_t n;
 
+	(void)err;
+	if (!old || !find_new_tip(j, ref, &tip) ||
+	    strcmp(tip.hex, old->hex) == 0 ||
+	    strncmp(ref, "refs/remotes/", 13) == 0 ||
+	    strcmp(ref, "refs/stash") == 0)
+		return 0;
+	now = tip;
 	if (path_below(name, "refs/heads") || path_below(name, "refs/tags")) {
 		kind = path_below(name, "refs/tags") ? "tag " : "";
 		name += strlen(*kind ? TAGS : HEADS);
@@ -197,11 +187,11 @@ static void judge_ref(struct ref_judge *j, const struct moved_ref *r)
 	}
 	text_escape_name(&shown, name);
 	if (!*now.hex) {
-		n = gitcopies_count_commits(j->git, &r->old, j->tips.items,
+		n = gitcopies_count_commits(j->git, old, j->tips.items,
 					    j->tips.count);
 		if (n)
 			add_loss_ref(
-				j, mem_printf(".git/%s", r->name),
+				j, mem_printf(".git/%s", ref),
 				mem_printf(
 					"%s%s %s: no ref reaches its last %s",
 					kind, buf_text(&shown),
@@ -210,27 +200,28 @@ static void judge_ref(struct ref_judge *j, const struct moved_ref *r)
 						: "was deleted",
 					text_count(n, "commit")),
 				mem_printf("%s deleted", buf_text(&shown)));
-		return;
+		return 0;
 	}
 	if (!gitcopies_has(j->git, &now))
-		now = find_fork(j, r, &amended);
+		now = find_fork(j, ref, old, &amended);
 	if (!*now.hex) {
-		add_loss_ref(j, mem_printf(".git/%s", r->name),
+		add_loss_ref(j, mem_printf(".git/%s", ref),
 			     mem_printf("%s%s points to another commit, and "
 					"the run has no log of it",
 					kind, buf_text(&shown)),
 			     mem_printf("%s moved", buf_text(&shown)));
-		return;
+		return 0;
 	}
-	n = gitcopies_count_commits(j->git, &r->old, &now, 1) + amended;
+	n = gitcopies_count_commits(j->git, old, &now, 1) + amended;
 	if (n)
-		add_loss_ref(j, mem_printf(".git/%s", r->name),
+		add_loss_ref(j, mem_printf(".git/%s", ref),
 			     mem_printf("%s%s %s %s", kind, buf_text(&shown),
-					strcmp(now.hex, r->now.hex) == 0
+					strcmp(now.hex, tip.hex) == 0
 						? "moved back by"
 						: "was rewritten without",
 					text_count(n, "commit")),
 			     mem_printf("%s -%zu", buf_text(&shown), n));
+	return 0;
 }
 
 /* Each entry of a stash is a line of its reflog. */
@@ -265,16 +256,14 @@ void loss_refs_judge(const struct view *v, const char *path, struct losses *ret)
 	AUTO(ref_judge) struct ref_judge j = {.view = v, .losses = ret};
 	const struct view_entry *all = view_find(v, ".git");
 	struct err err;
-	size_t i;
 
 	/* A repository that is gone is a critical risk of its own. */
 	if ((all && !all->change->now.mode) ||
 	    gitcopies_open(path, true, &j.git, &err) <= 0)
 		return;
 	read_git_file(v, PACKED, view_find(v, PACKED) != NULL, &j.packed);
-	if (gitcopies_each_ref(j.git, add_lost_ref, &j, &err) < 0)
+	if (gitcopies_each_ref(j.git, add_tip, &j, &err) < 0 ||
+	    gitcopies_each_ref(j.git, judge_ref, &j, &err) < 0)
 		return;
-	for (i = 0; i < j.moved.count; i++)
-		judge_ref(&j, &j.moved.items[i]);
 	judge_stash(&j);
 }

@@ -49,9 +49,6 @@ void review_free(struct review *r)
 	VEC_FREE(&r->clashes);
 	free(r->items);
 	free(r->entries);
-	free(r->above);
-	free(r->hooks);
-	risk_links_free(&r->links);
 	*r = (struct review){0};
 }
 
@@ -67,29 +64,9 @@ struct review_entry *review_entry_at(const struct review *r,
 	return &r->entries[item->list[i]];
 }
 
-struct change review_change(const struct review_entry *e)
+bool review_is_dir(const struct review_entry *e)
 {
-	struct change c = {
-		.path = e->path,
-		.old = changes_side(&e->old),
-		.now = changes_side(&e->now),
-		.kind = CHANGE_MODIFIED,
-	};
-
-	if (!e->now.mode)
-		c.kind = CHANGE_DELETED;
-	else if (!e->old.mode)
-		c.kind = CHANGE_ADDED;
-	else if ((e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
-		c.kind = CHANGE_TYPE;
-	else if (entry_same_content(&e->old, &e->now))
-		c.kind = CHANGE_META;
-	else if (!entry_same_meta(&e->old, &e->now))
-		c.flags = CHANGE_META_TOO;
-	if (e->old.mode && e->now.mode &&
-	    !oid_equal(&e->old.attrs, &e->now.attrs))
-		c.flags |= CHANGE_ATTRS;
-	return c;
+	return S_ISDIR(e->now.mode ? e->now.mode : e->old.mode);
 }
 
 bool review_is_group(const struct review_item *item)
@@ -131,24 +108,6 @@ bool review_has_clash(const struct review *r, const struct review_item *item)
 		if (r->entries[item->list[i]].conflict)
 			return true;
 	return false;
-}
-
-/* The topmost generated directory below dir on the way to path, to free; NULL:
- * none. */
-static char *generated_above(const char *path, const char *dir)
-{
-	const char *at = path_rest(path, dir);
-
-	while (*at) {
-		size_t len = strcspn(at, "/");
-		auto_free char *name = mem_strndup(at, len);
-
-		if (risk_is_generated(name))
-			return mem_strndup(path, (size_t)(at - path) + len);
-		at += len;
-		at += *at == '/';
-	}
-	return NULL;
 }
 
 void review_add_item(struct review *r, const char *path, size_t *list,
@@ -253,7 +212,7 @@ void review_add_items(struct review *r, size_t first, size_t end,
 {
 	while (first < end) {
 		const struct review_entry *e = &r->entries[first];
-		auto_free char *made = generated_above(e->path, dir);
+		auto_free char *made = risk_generated_dir(e->path, dir);
 		const char *path = made ? made : e->path;
 		/* Something of it was moved: it is no one thing any more. */
 		bool incomplete = false;
@@ -398,8 +357,7 @@ static bool holds_entries(const struct review *r, size_t at)
 {
 	const struct review_entry *e = &r->entries[at];
 
-	return S_ISDIR(e->now.mode ? e->now.mode : e->old.mode) &&
-	       at + 1 < r->entry_count &&
+	return review_is_dir(e) && at + 1 < r->entry_count &&
 	       path_below(r->entries[at + 1].path, e->path);
 }
 

@@ -34,10 +34,10 @@ enum review_answer { REVIEW_OPEN, REVIEW_YES, REVIEW_NO };
 struct review_entry {
 	char *path;
 	struct entry old, now; /* mode 0: nothing */
+	struct change change; /* the same, for lists; the path is borrowed */
 	struct risks risks;
 	bool special; /* refused without a yes of its own: set-id bits... */
 	bool node; /* ... or at all */
-	bool set_id; /* special for set-id bits or capabilities */
 	bool here; /* changed in the project meanwhile, too */
 	bool conflict; /* in a way that cannot be merged */
 	bool accepted; /* by the last review_make_accepted() */
@@ -99,15 +99,18 @@ struct review {
 	size_t already; /* changes that the project already has */
 	bool part; /* paths were named */
 	bool may_agree; /* a yes to a special one counts, if it is alone */
-	char *above; /* risk_above() of its root, or NULL */
-	char *hooks; /* consent_hooks_dir() of `base` */
-	struct risk_links links; /* consent_find_links() of `base` */
-	const char *prefix; /* of its paths, for people; NULL: none */
+	const char *prefix; /* of its paths, for people */
 };
+
+struct view;
 
 struct review_options {
 	const char *const *paths; /* NULL-terminated, or NULL */
-	const char *root; /* absolute path, or NULL */
+	/* Has the risks of the paths, which are judged where they are not yet.
+	 * NULL: a view of `changes`, of the same trees; if that is NULL as
+	 * well, no path has a risk. */
+	struct view *view;
+	const struct changes_root *changes;
 	const struct entry *here; /* the project's root as it is now */
 	const struct plan *plan; /* has the refusals of all changes */
 };
@@ -138,8 +141,8 @@ const struct review_entry *review_entry(const struct review *r,
 					const struct review_item *item);
 struct review_entry *review_entry_at(const struct review *r,
 				     const struct review_item *item, size_t i);
-/* The entry as a change; the path is borrowed. */
-struct change review_change(const struct review_entry *e);
+/* The path is a directory, or was one if it is deleted. */
+bool review_is_dir(const struct review_entry *e);
 /* A directory with its entries. */
 bool review_is_group(const struct review_item *item);
 /* The worst loss of its entries (enum loss of view.h). */
@@ -166,6 +169,11 @@ void review_close(struct review *r, struct review_item *item);
  * file. */
 int review_read(const struct review *r, const struct entry *e, struct buf *to,
 		struct err *err);
+/* The hunks between the two files of a move; the texts, appended, must outlive
+ * them. */
+int review_moved_hunks(const struct review *r, const struct review_item *item,
+		       struct buf *old, struct buf *now, struct hunks *ret,
+		       struct err *err);
 /* The hunk of a part, or NULL. */
 struct hunk *review_hunk(const struct review_item *item, size_t part);
 

@@ -7,9 +7,8 @@
 #include "base/pathset.h"
 #include "base/sorted.h"
 #include "base/vec.h"
-#include "guard/change/consent.h"
 #include "guard/review/review.h"
-#include "guard/rules/twins.h"
+#include "guard/review/view.h"
 #include "snapshot/tree/tree.h"
 
 struct review_maker {
@@ -53,6 +52,31 @@ static int add_project_change(void *arg, const char *path,
 	return 0;
 }
 
+static struct change make_change(const struct review_entry *e)
+{
+	struct change c = {
+		.path = e->path,
+		.old = changes_side(&e->old),
+		.now = changes_side(&e->now),
+		.kind = CHANGE_MODIFIED,
+	};
+
+	if (!e->now.mode)
+		c.kind = CHANGE_DELETED;
+	else if (!e->old.mode)
+		c.kind = CHANGE_ADDED;
+	else if ((e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
+		c.kind = CHANGE_TYPE;
+	else if (entry_same_content(&e->old, &e->now))
+		c.kind = CHANGE_META;
+	else if (!entry_same_meta(&e->old, &e->now))
+		c.flags = CHANGE_META_TOO;
+	if (e->old.mode && e->now.mode &&
+	    !oid_equal(&e->old.attrs, &e->now.attrs))
+		c.flags |= CHANGE_ATTRS;
+	return c;
+}
+
 static int add_review_entry(void *arg, const char *path,
 			    const struct entry *old, const struct entry *now,
 			    struct err *err)
@@ -91,10 +115,10 @@ static int add_review_entry(void *arg, const char *path,
 			continue;
 		e->special = true;
 		e->node |= refusal->kind == REFUSED_NODE;
-		e->set_id |= refusal->kind == REFUSED_SETID;
 	}
 	copy_existing(&e->old, old);
 	copy_existing(&e->now, now);
+	e->change = make_change(e);
 	return 0;
 }
 
@@ -134,94 +158,14 @@ static int remove_git_entries(struct review *r, struct err *err)
 
 /* --- dangers --- */
 
-struct reviewed_sides {
-	const struct review *r;
-	const struct review_entry *e;
-};
-
-static bool read_reviewed_side(void *arg, bool now, struct buf *to)
+static void take_risks(struct view *v, struct review_entry *e)
 {
-	const struct reviewed_sides *s = arg;
-	const struct entry *e = now ? &s->e->now : &s->e->old;
-	struct err ignored;
+	struct view_entry *judged = view_find(v, e->path);
 
-	if (S_ISLNK(e->mode))
-		buf_add_text(to, e->link);
-	return S_ISLNK(e->mode) ||
-	       (S_ISREG(e->mode) && review_read(s->r, e, to, &ignored) == 0);
-}
-
-static bool reviewed_side_exists(void *arg, const char *path)
-{
-	const struct reviewed_sides *s = arg;
-	AUTO(entry) struct entry old = {0}, now = {0};
-	struct err ignored;
-
-	return tree_lookup(s->r->store, s->r->base, path, &old, &ignored) > 0 ||
-	       tree_lookup(s->r->store, s->r->want, path, &now, &ignored) > 0;
-}
-
-static void list_result_names(void *arg, const char *path, struct names *to)
-{
-	const struct review *r = arg;
-	const struct review_entry *e =
-		FIND_BY_PATH(path, r->entries, r->entry_count, path);
-	AUTO(entry) struct entry dir = {0};
-	AUTO(tree) struct tree tree = {0};
-	struct err ignored;
-	size_t i;
-
-	/* A new directory has only new names. */
-	if ((e && !e->old.mode) ||
-	    tree_lookup(r->store, r->want, path, &dir, &ignored) <= 0 ||
-	    !S_ISDIR(dir.mode) ||
-	    tree_load(r->store, &dir.content, &tree, &ignored) < 0)
+	if (!judged)
 		return;
-	for (i = 0; i < tree.count; i++)
-		names_add(to, tree.entries[i].name);
-}
-
-static void find_twins(struct review *r, struct twins *ret)
-{
-	size_t i;
-
-	for (i = 0; i < r->entry_count; i++)
-		if (!r->entries[i].old.mode && r->entries[i].now.mode &&
-		    !risk_in_generated(r->entries[i].path))
-			twins_add(ret, r->entries[i].path);
-	twins_find(ret, list_result_names, r);
-}
-
-static void find_entry_risks(struct review *r, const struct twins *twins,
-			     struct review_entry *e)
-{
-	AUTO(xattrs) struct xattrs old = {0}, now = {0};
-	struct reviewed_sides s = {r, e};
-	struct err ignored;
-	struct risk_file f = {
-		.path = e->path,
-		.old_mode = e->old.mode,
-		.now_mode = e->now.mode,
-		.old_size = e->old.size,
-		.now_size = e->now.size,
-		.same_time = timestamp_compare(e->old.mtime, e->now.mtime) == 0,
-		.above = r->above,
-		.hooks = r->hooks,
-		.links = &r->links,
-		.twin = e->old.mode ? NULL : twins_other(twins, e->path),
-		.special = e->set_id,
-		.read = read_reviewed_side,
-		.exists = reviewed_side_exists,
-		.arg = &s,
-	};
-
-	if (e->old.mode && e->now.mode &&
-	    !oid_equal(&e->old.attrs, &e->now.attrs)) {
-		(void)attrset_load(r->store, &e->old.attrs, &old, &ignored);
-		(void)attrset_load(r->store, &e->now.attrs, &now, &ignored);
-		f.acl = xattrs_acl_differs(&now, &old);
-	}
-	risk_judge(&f, &e->risks);
+	view_judge(v, judged);
+	risks_copy(&e->risks, &judged->risks);
 }
 
 static int compare_sections(const void *a, const void *b)
@@ -245,8 +189,7 @@ int review_make(struct store *store, const struct entry *base,
 		.base = base,
 		.want = want,
 		.part = options->paths != NULL,
-		.above = options->root ? risk_above(options->root) : NULL,
-		.hooks = consent_hooks_dir(store, base),
+		.prefix = "",
 	};
 	AUTO(review_maker)
 	struct review_maker m = {
@@ -254,19 +197,20 @@ int review_make(struct store *store, const struct entry *base,
 		.options = options,
 		.wanted_paths = pathset_make(options->paths),
 	};
-	AUTO(twins) struct twins twins = {0};
+	AUTO(view) struct view own = {0};
+	struct view *view = options->view ?: &own;
 	size_t i;
 
+	if (options->changes)
+		view_of_changes(options->changes, &own);
 	if (options->here && tree_diff(store, base, options->here,
 				       add_project_change, &m, err) < 0)
 		return -err->num;
 	if (tree_diff(store, base, want, add_review_entry, &m, err) < 0 ||
 	    remove_git_entries(&r, err) < 0)
 		return -err->num;
-	consent_find_links(store, base, &r.links);
-	find_twins(&r, &twins);
 	for (i = 0; i < r.entry_count; i++)
-		find_entry_risks(&r, &twins, &r.entries[i]);
+		take_risks(view, &r.entries[i]);
 	review_moves_find(&r);
 	review_moves_add_items(&r);
 	review_add_items(&r, 0, r.entry_count, "");

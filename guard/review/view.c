@@ -13,6 +13,20 @@
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "restore/entry_compare.h"
+#include "restore/git/moves.h"
+
+void view_clear_folds(struct view *v)
+{
+	struct folds *f = &v->folds;
+	size_t i;
+
+	for (i = 0; i < f->list.count; i++)
+		free(f->list.items[i].dir);
+	VEC_FREE(&f->list);
+	VEC_FREE(&f->repeats);
+	free(f->of_entry);
+	*f = (struct folds){0};
+}
 
 void view_free(struct view *v)
 {
@@ -23,6 +37,7 @@ void view_free(struct view *v)
 	free(v->items);
 	change_list_free(&v->own);
 	twins_free(&v->twins);
+	view_clear_folds(v);
 	free(v->hooks);
 	risk_links_free(&v->links);
 	*v = (struct view){0};
@@ -75,43 +90,33 @@ void view_of_changes(const struct changes_root *root, struct view *ret)
 
 /* --- a plan --- */
 
-static struct meta meta_of_entry(const struct entry *e)
-{
-	return (struct meta){
-		.mode = e->mode,
-		.uid = e->uid,
-		.gid = e->gid,
-		.chattr = e->chattr,
-		.nlink = 1,
-		.size = e->size,
-		.rdev = e->rdev,
-		.mtime = e->mtime,
-	};
-}
-
-struct plan_deletions {
+struct planned {
 	struct view *view;
 	const struct plan *plan;
+	struct moves *moves; /* its deleted and created paths; NULL: none */
 	const char *path; /* of the step */
 };
 
 static int add_planned_deletion(void *arg, const char *path,
 				const struct entry *e, struct err *err)
 {
-	const struct plan_deletions *d = arg;
-	auto_free char *full_path = path_join(d->path, path);
-	struct meta was = meta_of_entry(e);
+	const struct planned *p = arg;
+	auto_free char *full_path = path_join(p->path, path);
+	bool over = plan_is_over(p->plan, full_path);
+	struct meta was = entry_meta(e);
 
 	(void)err;
-	change_list_add(&d->view->own, full_path, CHANGE_DELETED,
-			plan_is_over(d->plan, full_path) ? VIEW_SHOWN : 0, &was,
-			NULL);
+	p->view->deleted++;
+	change_list_add(&p->view->own, full_path, CHANGE_DELETED,
+			over ? VIEW_SHOWN : 0, &was, NULL);
+	if (p->moves && !over && !path_has_part(full_path, ".git"))
+		moves_add_copy(p->moves, false, full_path, e);
 	return 0;
 }
 
 static void add_planned_step(struct view *v, const struct step *s)
 {
-	struct meta was = meta_of_entry(&s->from), now = meta_of_entry(&s->to);
+	struct meta was = entry_meta(&s->from), now = entry_meta(&s->to);
 	unsigned int flags = 0;
 	enum change_kind kind = CHANGE_MODIFIED;
 
@@ -126,11 +131,6 @@ static void add_planned_step(struct view *v, const struct step *s)
 		kind = CHANGE_TYPE;
 	change_list_add(&v->own, s->path, kind, flags,
 			s->from.mode ? &was : NULL, &now);
-}
-
-static bool sets_time_only(const struct step *s)
-{
-	return s->kind == STEP_META && entry_same_meta(&s->from, &s->to);
 }
 
 /* Another kind of entry is a deletion and a creation in the plan. */
@@ -156,58 +156,81 @@ static void join_halves(struct change_list *list)
 	list->count = kept;
 }
 
-int view_of_plan(struct store *store, const struct plan *plan, struct view *ret,
-		 struct err *err)
+/* The pairs of a deletion and a creation of the same content. */
+static void find_planned_moves(struct change_list *list, struct moves *m,
+			       struct store *store)
+{
+	size_t i;
+
+	moves_find_stored(m, store);
+	list->moves = mem_zalloc((m->added.count + 1) * sizeof(*list->moves));
+	for (i = 0; i < m->added.count; i++) {
+		const struct moves_file *to = &m->added.items[i];
+		const struct moves_file *from = to->other;
+		struct change *old, *now;
+
+		if (!from)
+			continue;
+		old = FIND_BY_PATH(from->path, list->items, list->count, path);
+		now = FIND_BY_PATH(to->path, list->items, list->count, path);
+		list->moves[list->move_count++] = (struct change_move){
+			.from = old->path,
+			.to = now->path,
+			.old = changes_side(from->entry),
+			.now = changes_side(to->entry),
+			.percent = to->percent,
+			.with_dir = to->with_parent && to->percent == 100 &&
+				    entry_same_meta(from->entry, to->entry),
+		};
+		list->moves[list->move_count - 1].now.uid =
+			entry_apply_owner(to->entry);
+		old->move = now->move = (unsigned int)list->move_count;
+	}
+	changes_moves_count(list->moves, list->move_count);
+}
+
+int view_of_plan(struct store *store, const struct plan *plan, bool moves,
+		 struct view *ret, struct err *err)
 {
 	AUTO(view)
 	struct view v = {
-		.prefix = plan->prefix ? plan->prefix : "",
+		.prefix = plan->prefix,
 		.where = "",
 		.store = store,
 	};
+	AUTO(moves) struct moves m = {0};
+	struct planned p = {.view = &v, .plan = plan};
 	size_t i;
 
+	for (i = 0; moves && i < plan->steps.count; i++)
+		if (plan->steps.items[i].kind == STEP_CREATE)
+			p.moves = &m;
 	for (i = 0; i < plan->steps.count; i++) {
 		const struct step *s = &plan->steps.items[i];
-		struct plan_deletions d = {&v, plan, s->path};
 
+		p.path = s->path;
 		if (s->kind == STEP_DELETE) {
-			if (tree_each(store, &s->from, add_planned_deletion, &d,
+			if (tree_each(store, &s->from, add_planned_deletion, &p,
 				      err) < 0)
 				return -err->num;
-		} else if (!sets_time_only(s)) {
+		} else if (!plan_step_is_time(s)) {
 			add_planned_step(&v, s);
 		}
 	}
+	for (i = 0; m.deleted.count && i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
+
+		if (s->kind == STEP_CREATE && s->how == STEP_PLAIN &&
+		    !path_has_part(s->path, ".git"))
+			moves_add_copy(&m, true, s->path, &s->to);
+	}
 	SORT_BY_PATH(v.own.items, v.own.count, path);
 	join_halves(&v.own);
+	find_planned_moves(&v.own, &m, store);
 	*ret = v;
 	v = (struct view){0};
 	add_entries(ret, &ret->own);
 	return 0;
-}
-
-void view_set_moves(struct view *v, const struct change_move *moves,
-		    size_t count)
-{
-	struct change_list *list = &v->own;
-	size_t i;
-
-	list->moves = mem_zalloc((count + 1) * sizeof(*list->moves));
-	list->move_count = count;
-	for (i = 0; i < count; i++) {
-		struct change *from = FIND_BY_PATH(moves[i].from, list->items,
-						   list->count, path);
-		struct change *to = FIND_BY_PATH(moves[i].to, list->items,
-						 list->count, path);
-
-		list->moves[i] = moves[i];
-		list->moves[i].half = !from || !to;
-		if (from)
-			from->move = (unsigned int)i + 1;
-		if (to)
-			to->move = (unsigned int)i + 1;
-	}
 }
 
 /* --- entries --- */

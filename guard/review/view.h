@@ -19,7 +19,7 @@
 #include "guard/change/changes.h"
 #include "guard/rules/risk.h"
 #include "guard/rules/twins.h"
-#include "guard/review/review.h"
+#include "restore/plan/plan.h"
 
 /* What a change costs. In the order of that cost: from LOSS_WORK on, something
  * is gone that no other place outside of guard's store has. */
@@ -48,6 +48,44 @@ struct view_entry {
 	enum loss loss;
 };
 
+enum fold_kind {
+	FOLD_NONE, /* one entry by itself */
+	FOLD_DELETED,
+	FOLD_GENERATED,
+	FOLD_ADDED,
+};
+
+struct fold {
+	enum fold_kind kind;
+	size_t entry; /* of the view: the first one */
+	size_t entries; /* directories, too */
+	char *dir; /* NULL: FOLD_NONE */
+	bool complete; /* the directory itself is deleted or new */
+	bool edited; /* an entry has CHANGES_EDITED */
+	size_t added, modified, deleted; /* files and links */
+	uint64_t bytes;
+	size_t in_git, lost, packages;
+};
+
+/* Reasons that repeat, with the numbers of files that are listed for each, and
+ * that are only counted. */
+struct fold_repeats {
+	struct fold_repeat {
+		const struct risk *risk; /* borrowed */
+		size_t shown, more;
+	} * items;
+	size_t count, capacity;
+};
+
+struct folds {
+	VEC(struct fold) list; /* in the order of the paths */
+	struct fold_repeats repeats;
+	/* For each entry of the view the index of its fold + 1; 0: it is in
+	 * none of the list. */
+	uint32_t *of_entry;
+	size_t noise, caches; /* entries that are only counted */
+};
+
 struct view {
 	struct view_entry *items;
 	size_t count, capacity;
@@ -57,28 +95,27 @@ struct view {
 	const struct changes_root *root; /* of a live layer, or NULL */
 	struct change_list own; /* the list of a plan or review */
 	struct store *store; /* of a plan */
+	size_t deleted; /* entries that the plan deletes */
 	/* For a live layer: risk_hooks_dir() of its repository, and links. */
 	char *hooks;
 	struct risk_links links;
 	bool places_known;
 	struct twins twins;
 	bool twins_known;
+	struct folds folds; /* of fold_make() */
 };
 
 void view_free(struct view *v);
+void view_clear_folds(struct view *v);
 
 /* The changes of a live layer, in the order of the scan or sorted otherwise:
  * the list itself stays as it is. Entries in a .git are included. */
 void view_of_changes(const struct changes_root *root, struct view *ret);
 /* The paths that a plan changes, a deleted directory with its entries. Steps
- * that only set a time are left out. */
-int view_of_plan(struct store *store, const struct plan *plan, struct view *ret,
-		 struct err *err);
-
-/* Sets the moves of a plan's view, sorted by target; copied, with borrowed
- * paths. */
-void view_set_moves(struct view *v, const struct change_move *moves,
-		    size_t count);
+ * that only set a time are left out. moves: the list has the moves, too;
+ * deletions of the user's edits and merged files are none. */
+int view_of_plan(struct store *store, const struct plan *plan, bool moves,
+		 struct view *ret, struct err *err);
 
 /* The entry of a path, or NULL. */
 struct view_entry *view_find(const struct view *v, const char *path);

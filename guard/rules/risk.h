@@ -139,6 +139,9 @@ bool risk_is_generated(const char *name);
 /* Whether the path is in such a directory: names mean nothing there, and there
  * are thousands. */
 bool risk_in_generated(const char *path);
+/* The topmost such directory below dir that is the path or above it, to free;
+ * NULL: none. */
+char *risk_generated_dir(const char *path, const char *dir);
 /* Installed packages: node_modules, .venv; not the notes and caches of a tool
  * in them. */
 bool risk_is_installed(const char *path);

@@ -773,18 +773,6 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 		 as == AS_PROSE && !before.count ? RISK_HIGH : RISK_NOTE);
 }
 
-static bool has_text(const struct buf *b, const char *text)
-{
-	return b->len && memmem(b->data, b->len, text, strlen(text));
-}
-
-static bool has_suffix(const char *path, const char *suffix)
-{
-	size_t len = strlen(path), n = strlen(suffix);
-
-	return len > n && strcmp(path + len - n, suffix) == 0;
-}
-
 void risk_judge_shape(const char *path, const struct buf *old,
 		      const struct buf *now, struct risks *ret)
 {
@@ -795,14 +783,14 @@ void risk_judge_shape(const char *path, const struct buf *old,
 	struct err err;
 	int got;
 
-	if ((has_suffix(path, ".yml") || has_suffix(path, ".yaml")) &&
-	    has_text(now, "jobs:") && has_text(now, "runs-on:")) {
+	if ((path_has_suffix(path, ".yml") || path_has_suffix(path, ".yaml")) &&
+	    buf_has(now, "jobs:") && buf_has(now, "runs-on:")) {
 		as = AS_CI;
 		format = FORMAT_YAML;
-	} else if (!has_suffix(path, ".json") ||
-		   !(has_text(now, "erver") || has_text(now, "\"hooks\"") ||
-		     has_text(now, "\"permissions\"") ||
-		     has_text(now, "\"tasks\""))) {
+	} else if (!path_has_suffix(path, ".json") ||
+		   !(buf_has(now, "erver") || buf_has(now, "\"hooks\"") ||
+		     buf_has(now, "\"permissions\"") ||
+		     buf_has(now, "\"tasks\""))) {
 		return;
 	}
 	if (risk_has_nul(now))

@@ -53,6 +53,21 @@ bool risk_in_generated(const char *path)
 	}
 }
 
+char *risk_generated_dir(const char *path, const char *dir)
+{
+	const char *at = path_rest(path, dir);
+
+	while (*at) {
+		size_t len = strcspn(at, "/");
+
+		if (find_generated(at, len))
+			return mem_strndup(path, (size_t)(at - path) + len);
+		at += len;
+		at += *at == '/';
+	}
+	return NULL;
+}
+
 bool risk_is_installed(const char *path)
 {
 	bool in = false, own = false;

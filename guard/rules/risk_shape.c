@@ -98,13 +98,6 @@ static void add_shape(struct risks *r, enum shape_rule rule)
 #define HEADER 16
 #define FLAGS_AT 4
 
-static bool path_has_suffix(const char *path, const char *suffix)
-{
-	size_t len = strlen(path), n = strlen(suffix);
-
-	return len > n && strcmp(path + len - n, suffix) == 0;
-}
-
 /* The same source (its mtime and size, or its hash) made other code. */
 static bool has_other_code(const struct risk_file *f, const struct buf *now)
 {

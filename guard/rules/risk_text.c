@@ -449,11 +449,6 @@ static bool is_suspect_line(const unsigned char *line, size_t len, bool marked)
 	       longest >= KEY_WORD_LEAST || len > RISK_LINE_MAX;
 }
 
-static bool contains(const struct buf *b, const char *text)
-{
-	return b->len && memmem(b->data, b->len, text, strlen(text));
-}
-
 /* The lines of a text without those at its beginning and end that the old text
  * has there, too. */
 static struct buf changed_lines(const struct buf *old, const struct buf *now)
@@ -484,12 +479,10 @@ static bool has_bad_line(const char *path, const struct buf *old,
 	struct broken broken[LINE_RULES + 1] = {{0}};
 	AUTO(buf) struct buf copy = {0};
 	struct risk_line line = {0};
-	bool marked = contains(&text, "://") || contains(&text, KEY_BEGIN);
+	bool marked = buf_has(&text, "://") || buf_has(&text, KEY_BEGIN);
 
 	while (at < end && !broken[0].rule) {
-		const unsigned char *feed =
-			memchr(at, '\n', (size_t)(end - at));
-		const unsigned char *stop = feed ? feed : end;
+		const unsigned char *stop = at + text_line_len(at, end);
 		const unsigned char *cr = memchr(at, '\r', (size_t)(stop - at));
 
 		stop = cr ? cr : stop;

@@ -35,32 +35,15 @@ static const struct {
 	{';', "\u0328"},
 };
 
-static void add_letter(struct buf *to, uint32_t c)
-{
-	c = text_lower_case(c);
-	if (c < 0x80) {
-		buf_add_char(to, (char)c);
-	} else if (c < 0x800) {
-		buf_add_char(to, (char)(0xc0 | c >> 6));
-		buf_add_char(to, (char)(0x80 | (c & 0x3f)));
-	} else {
-		/* No text for people: any distinct bytes do. */
-		buf_add_char(to, (char)(0xe0 | c >> 18));
-		buf_add_char(to, (char)(0x80 | (c >> 12 & 0x3f)));
-		buf_add_char(to, (char)(0x80 | (c >> 6 & 0x3f)));
-		buf_add_char(to, (char)(0x80 | (c & 0x3f)));
-	}
-}
-
 static void add_folded(struct buf *to, uint32_t c)
 {
 	size_t at = (c - FIRST) * 2, i;
 
 	if (c < FIRST || c - FIRST >= LETTERS || letters[at] == ' ') {
-		add_letter(to, c);
+		text_encode(to, text_lower_case(c));
 		return;
 	}
-	add_letter(to, (unsigned char)letters[at]);
+	text_encode(to, text_lower_case((unsigned char)letters[at]));
 	for (i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		if (marks[i].mark == letters[at + 1])
 			buf_add_text(to, marks[i].character);

@@ -191,11 +191,6 @@ static bool receive_dbus_message(int fd, struct dbus_message *m)
 	       receive_dbus_part(fd, &m->body, body);
 }
 
-static bool buf_contains_text(const struct buf *b, const char *text)
-{
-	return b->len && memmem(b->data, b->len, text, strlen(text));
-}
-
 /* Waits for the signal JobRemoved (number, job, unit, result) of this unit. */
 static bool wait_systemd_job(int fd, const char *unit)
 {
@@ -205,9 +200,8 @@ static bool wait_systemd_job(int fd, const char *unit)
 	while (receive_dbus_message(fd, &m)) {
 		if (m.type == TYPE_ERROR)
 			return false;
-		if (m.type == TYPE_SIGNAL &&
-		    buf_contains_text(&m.fields, "JobRemoved") &&
-		    buf_contains_text(&m.body, unit))
+		if (m.type == TYPE_SIGNAL && buf_has(&m.fields, "JobRemoved") &&
+		    buf_has(&m.body, unit))
 			return m.body.len > sizeof(done) &&
 			       memcmp(m.body.data + m.body.len - sizeof(done),
 				      done, sizeof(done)) == 0;

@@ -155,21 +155,31 @@ void hunks_split(struct hunks *h, size_t at)
 
 /* --- edited hunks --- */
 
+void hunks_add_head(struct buf *to, const struct hunk *h)
+{
+	buf_printf(to, "@@ -%zu,%zu +%zu,%zu @@",
+		   h->old_at + (h->old_count > 0), h->old_count,
+		   h->new_at + (h->new_count > 0), h->new_count);
+}
+
+void hunks_add_line(struct buf *to, const struct hunk_line *l,
+		    const char *without_feed)
+{
+	buf_add_char(to, l->kind);
+	buf_add(to, l->text, l->len);
+	if (!l->len || l->text[l->len - 1] != '\n')
+		buf_add_text(to, without_feed);
+}
+
 void hunks_print(const struct hunk *h, struct buf *to)
 {
 	size_t i;
 
-	buf_printf(to, "@@ -%zu,%zu +%zu,%zu @@\n",
-		   h->old_at + (h->old_count > 0), h->old_count,
-		   h->new_at + (h->new_count > 0), h->new_count);
-	for (i = 0; i < h->lines.count; i++) {
-		const struct hunk_line *l = &h->lines.items[i];
-
-		buf_add_char(to, l->kind);
-		buf_add(to, l->text, l->len);
-		if (!l->len || l->text[l->len - 1] != '\n')
-			buf_add_text(to, "\n\\ No newline at end of file\n");
-	}
+	hunks_add_head(to, h);
+	buf_add_char(to, '\n');
+	for (i = 0; i < h->lines.count; i++)
+		hunks_add_line(to, &h->lines.items[i],
+			       "\n\\ No newline at end of file\n");
 }
 
 static int parse_edited(const char *at, struct hunk *to, struct err *err)

@@ -48,6 +48,12 @@ int hunks_make(const struct buf *old, const struct buf *now, struct hunks *ret,
 bool hunks_can_split(const struct hunk *h);
 void hunks_split(struct hunks *h, size_t at);
 
+/* Appends "@@ -1,2 +3,4 @@". */
+void hunks_add_head(struct buf *to, const struct hunk *h);
+/* Appends a line with its kind in front; without a line feed: the text too. */
+void hunks_add_line(struct buf *to, const struct hunk_line *l,
+		    const char *without_feed);
+
 /* The old text with all accepted hunks applied. */
 void hunks_compose(const struct hunks *h, const struct buf *old,
 		   struct buf *to);

@@ -8,12 +8,6 @@
 
 #define PERCENT_MAX 99
 
-static struct parse_text text_of(const struct buf *text)
-{
-	return (struct parse_text){text->len ? (const void *)text->data : "",
-				   text->len};
-}
-
 void similar_free(struct similar *s)
 {
 	VEC_FREE(&s->has);
@@ -28,7 +22,8 @@ int similar_add(struct similar *s, const struct buf *text, struct err *err)
 
 	enc_u32(&number, (uint32_t)s->has.count);
 	if (parse_call(PARSE_SIGN,
-		       (struct parse_text[]){text_of(text), text_of(&number)},
+		       (struct parse_text[]){parse_text_of(text),
+					     parse_text_of(&number)},
 		       2, &answer, err) < 0)
 		return -err->num;
 	d = dec_start(answer.data, answer.len);
@@ -54,9 +49,9 @@ int similar_compare(const struct similar *s, size_t number, const size_t *with,
 		enc_u32(&pairs, (uint32_t)number);
 		asked++;
 	}
-	if (asked &&
-	    parse_call(PARSE_COMPARE, (struct parse_text[]){text_of(&pairs)}, 1,
-		       &answer, err) < 0)
+	if (asked && parse_call(PARSE_COMPARE,
+				(struct parse_text[]){parse_text_of(&pairs)}, 1,
+				&answer, err) < 0)
 		return -err->num;
 	if (answer.len != asked)
 		return parse_refuse(err);

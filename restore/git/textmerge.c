@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/codec.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "restore/parse/parse.h"
 
@@ -35,10 +36,9 @@ static void lines_free(struct lines *l)
 /* The next line without LF or CR LF, which a merge may change. */
 static struct line take_line(const char **at, const char *end)
 {
-	const char *feed = memchr(*at, '\n', (size_t)(end - *at));
-	struct line l = {*at, (size_t)((feed ? feed : end) - *at)};
+	struct line l = {*at, text_line_len(*at, end)};
 
-	*at = feed ? feed + 1 : end;
+	*at += l.len + (*at + l.len < end);
 	while (l.len && l.text[l.len - 1] == '\r')
 		l.len--;
 	return l;
@@ -55,10 +55,8 @@ static void add_lines(struct lines *to, const struct buf *text)
 static int compare_lines(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
-	size_t len = x->len < y->len ? x->len : y->len;
-	int order = len ? memcmp(x->text, y->text, len) : 0;
 
-	return order ? order : (x->len > y->len) - (x->len < y->len);
+	return mem_compare(x->text, x->len, y->text, y->len);
 }
 
 static bool is_marker(const struct line *l)
@@ -101,14 +99,6 @@ static bool has_known_lines(const struct buf *text, size_t from,
 	return true;
 }
 
-static struct parse_text text_of(const struct buf *text)
-{
-	return text ? (struct parse_text){text->len ? (const void *)text->data
-						    : "",
-					  text->len}
-		    : (struct parse_text){0};
-}
-
 /* marker: 0 for git's usual conflict markers; else conflicts have all three
  * sides, and markers of that length. */
 static int call_merge(const struct textmerge_sides *sides, uint64_t marker,
@@ -120,9 +110,10 @@ static int call_merge(const struct textmerge_sides *sides, uint64_t marker,
 	enc_text(&labels, sides->their_label ?: "");
 	enc_var(&labels, marker);
 	return parse_call(PARSE_MERGE,
-			  (struct parse_text[]){
-				  text_of(sides->base), text_of(sides->ours),
-				  text_of(sides->theirs), text_of(&labels)},
+			  (struct parse_text[]){parse_text_of(sides->base),
+						parse_text_of(sides->ours),
+						parse_text_of(sides->theirs),
+						parse_text_of(&labels)},
 			  4, ret, err);
 }
 

@@ -218,6 +218,14 @@ static int send_request(enum parse_op op, const struct parse_text *inputs,
 	return 1;
 }
 
+struct parse_text parse_text_of(const struct buf *text)
+{
+	if (!text)
+		return (struct parse_text){0};
+	return (struct parse_text){text->len ? (const void *)text->data : "",
+				   text->len};
+}
+
 int parse_call(enum parse_op op, const struct parse_text *inputs, size_t count,
 	       struct buf *ret, struct err *err)
 {

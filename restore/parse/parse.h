@@ -48,6 +48,9 @@ enum parse_op {
 /* Bytes of an answer; a longer one is refused. */
 #define PARSE_ANSWER_MAX (1u << 30)
 
+/* The bytes as an input; NULL: it does not exist. */
+struct parse_text parse_text_of(const struct buf *text);
+
 /*
  * Runs an operation in the worker. The answer, for buf_free(), is not checked.
  *

@@ -119,8 +119,8 @@ struct plan {
 	struct names gits_skipped; /* each such .git, once */
 	size_t left; /* differences skipped by missing_only */
 	struct names excepted; /* paths that the user leaves out */
-	/* Printed before the plan's paths, e.g. "~/"; NULL: no prefix.
-	 * Borrowed, and not set by plan_make(). */
+	/* Printed before the plan's paths, e.g. "~/". Borrowed; plan_make()
+	 * sets "". */
 	const char *prefix;
 };
 
@@ -217,6 +217,8 @@ void plan_free(struct plan *p);
 /* Whether it changes files, or what is left to decide. */
 bool plan_has_effect(const struct plan *p);
 
+/* Frees all that *s owns. */
+void plan_step_free(struct step *s);
 /* Whether the step changes only the mtime. */
 bool plan_step_is_time(const struct step *s);
 /* Whether no step changes more; true without steps. */

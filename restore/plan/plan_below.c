@@ -68,7 +68,7 @@ static int check_below_change(void *arg, const char *path,
 
 	if (b->skip && path_below(whole, b->skip))
 		return 0;
-	if (!n || (a && planner_same(a, n)))
+	if (!n || (a && entry_same_state(a, n)))
 		return 0;
 	got = a ? plan_git_same_index(b->pl, whole, n, a, err) : 0;
 	if (got)

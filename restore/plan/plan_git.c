@@ -85,20 +85,6 @@ bool plan_git_obeys(const char *path, uint32_t mode)
 	return obeys && !path_ends(path, ".sample");
 }
 
-/* 1: both versions are the same for the user, whatever git caches in them. */
-static int same_git_file(struct planner *pl, const char *path,
-			 const struct entry *a, const struct entry *b,
-			 struct err *err)
-{
-	if (!a->mode || !b->mode)
-		return 0;
-	if (entry_same_content(a, b))
-		return 1;
-	return strcmp(path_name(path), "index") == 0
-		       ? gitindex_same(pl->store, a, b, err)
-		       : 0;
-}
-
 int plan_git_same_index(struct planner *pl, const char *path,
 			const struct entry *a, const struct entry *b,
 			struct err *err)
@@ -125,8 +111,13 @@ static int is_git_file_expected(struct planner *pl, const char *path,
 		return -err->num;
 	if (!now.mode)
 		return !base.mode || !want.mode;
-	got = same_git_file(pl, path, &now, &base, err);
-	return got ? got : same_git_file(pl, path, &now, &want, err);
+	if (entry_same_content(&now, &base) || entry_same_content(&now, &want))
+		return 1;
+	if (strcmp(path_name(path), "index") != 0)
+		return 0;
+	/* What git caches in it may differ. */
+	got = gitindex_same(pl->store, &now, &base, err);
+	return got ? got : gitindex_same(pl->store, &now, &want, err);
 }
 
 struct refs {

@@ -83,11 +83,11 @@ static int link_members_to(void *arg, const char *path, const struct entry *e,
 	got = lookup_find(&l->pl->find_now, path, &now, err);
 	if (got <= 0)
 		return got;
-	if (!planner_same(&now, e) ||
+	if (!entry_same_state(&now, e) ||
 	    ((now.flags | e->flags) & ENTRY_INCOMPLETE))
 		return 0;
 	for (; m < l->members + l->count && m->group == e->link_group; m++)
-		if (planner_same(&m->step->to, e))
+		if (entry_same_state(&m->step->to, e))
 			m->step->hardlink_to = mem_strdup(path);
 	return 0;
 }

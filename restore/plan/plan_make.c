@@ -11,7 +11,7 @@
 #include "base/sorted.h"
 #include "restore/plan/plan_private.h"
 
-static void free_step(struct step *s)
+void plan_step_free(struct step *s)
 {
 	free(s->path);
 	entry_free(&s->from);
@@ -24,7 +24,7 @@ void plan_free(struct plan *p)
 	size_t i;
 
 	for (i = 0; i < p->steps.count; i++)
-		free_step(&p->steps.items[i]);
+		plan_step_free(&p->steps.items[i]);
 	for (i = 0; i < p->conflicts.count; i++)
 		free(p->conflicts.items[i].path);
 	for (i = 0; i < p->refusals.count; i++) {
@@ -196,7 +196,7 @@ static void leave_remains(struct plan *p)
 			below = s->path;
 			continue;
 		}
-		free_step(s);
+		plan_step_free(s);
 		*s = (struct step){0};
 	}
 	for (i = k = 0; i < n; i++)
@@ -207,7 +207,7 @@ static void leave_remains(struct plan *p)
 	if (!p->excepted.count || !plan_is_times(p))
 		return;
 	for (i = 0; i < k; i++)
-		free_step(&p->steps.items[i]);
+		plan_step_free(&p->steps.items[i]);
 	p->steps.count = 0;
 }
 
@@ -222,7 +222,7 @@ int plan_make(struct store *store, const struct entry *base,
 	      struct err *err)
 {
 	static const char *const nothing[] = {NULL};
-	AUTO(plan) struct plan plan = {0};
+	AUTO(plan) struct plan plan = {.prefix = ""};
 	size_t i;
 	AUTO(planner)
 	struct planner pl = {

@@ -121,7 +121,7 @@ int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
 	}
 	if (got != 1)
 		return got;
-	if (planner_same(now, &to)) {
+	if (entry_same_state(now, &to)) {
 		pl->plan->already++;
 		if (how != STEP_MARKED)
 			names_add(&pl->plan->settled, row->path);
@@ -147,7 +147,7 @@ int plan_merge_dir(struct planner *pl, const struct row *row, struct err *err)
 	got = plan_meta_merge(pl, row, &to, err);
 	if (got != 1)
 		return got;
-	if (planner_same(&row->now, &to)) {
+	if (entry_same_state(&row->now, &to)) {
 		pl->plan->already++;
 		names_add(&pl->plan->settled, row->path);
 		return 1;

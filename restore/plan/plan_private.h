@@ -32,13 +32,6 @@ struct git_root {
 	bool conflict;
 };
 
-/* A directory with equal times on both sides and a different list of
- * entries. */
-struct same_time {
-	char *path;
-	struct entry from, to;
-};
-
 struct planner {
 	struct store *store;
 	const struct entry *base, *want, *now;
@@ -52,7 +45,9 @@ struct planner {
 		      */
 	VEC(char *) made; /* directories that the plan creates, by path */
 	VEC(struct git_root) gits;
-	VEC(struct same_time) times;
+	/* Directories with equal times on both sides and different lists of
+	 * entries. */
+	VEC(struct step) times;
 };
 
 /* Frees the state; the plan stays. */
@@ -60,8 +55,6 @@ void planner_free(struct planner *pl);
 /* Visits all differences and fills pl->plan. */
 int planner_run(struct planner *pl, struct err *err);
 
-/* Whether kind, bytes, mode, owner and xattrs are equal. Both may be empty. */
-bool planner_same(const struct entry *a, const struct entry *b);
 /* Adds a conflict; with RESOLVE_OURS, a path that is kept. */
 void planner_conflict(struct planner *pl, enum conflict_kind kind,
 		      const char *path);

@@ -27,19 +27,9 @@ void planner_free(struct planner *pl)
 	for (i = 0; i < pl->gits.count; i++)
 		free(pl->gits.items[i].path);
 	free(pl->gits.items);
-	for (i = 0; i < pl->times.count; i++) {
-		free(pl->times.items[i].path);
-		entry_free(&pl->times.items[i].from);
-		entry_free(&pl->times.items[i].to);
-	}
+	for (i = 0; i < pl->times.count; i++)
+		plan_step_free(&pl->times.items[i]);
 	free(pl->times.items);
-}
-
-bool planner_same(const struct entry *a, const struct entry *b)
-{
-	if (!a->mode || !b->mode)
-		return !a->mode && !b->mode;
-	return entry_same_content(a, b) && entry_same_meta(a, b);
 }
 
 void planner_skip_below(struct planner *pl, const char *path)
@@ -135,7 +125,7 @@ static int row_added(struct planner *pl, const struct row *row, struct err *err)
 {
 	int got;
 
-	if (row->now.mode && planner_same(&row->now, row->want) &&
+	if (row->now.mode && entry_same_state(&row->now, row->want) &&
 	    !((row->now.flags | row->want->flags) & ENTRY_INCOMPLETE)) {
 		pl->plan->already++;
 		return 0;
@@ -163,7 +153,7 @@ static int may_delete(struct planner *pl, const struct row *row, bool whole,
 		got = add_unknown_conflict(pl, row, err);
 		if (got)
 			return got < 0 ? got : PLAN_BELOW_KEPT;
-		over = !planner_same(&row->now, row->base);
+		over = !entry_same_state(&row->now, row->base);
 		if (over && (!planner_takes_theirs(pl, row->path) ||
 			     (S_ISDIR(row->now.mode) && !is_dir))) {
 			planner_conflict_subtree(pl, CONFLICT_CHANGED_NOW,
@@ -235,7 +225,7 @@ static int row_non_dir(struct planner *pl, const struct row *row,
 	if (same_bytes && entry_same_meta(row->base, row->want)) {
 		/* Only the mtime differs: a change of the user wins. */
 		if (!is_row_incomplete(pl, row))
-			return planner_same(now, row->base) &&
+			return entry_same_state(now, row->base) &&
 					       !entry_same_time(now, row->want)
 				       ? step_change(pl, STEP_META, row,
 						     row->want, err)
@@ -245,7 +235,7 @@ static int row_non_dir(struct planner *pl, const struct row *row,
 						 row->path);
 		return 0;
 	}
-	if (now->mode && planner_same(now, row->want) &&
+	if (now->mode && entry_same_state(now, row->want) &&
 	    !((now->flags | row->want->flags) & ENTRY_INCOMPLETE)) {
 		pl->plan->already++;
 		return 0;
@@ -255,7 +245,7 @@ static int row_non_dir(struct planner *pl, const struct row *row,
 	got = add_unknown_conflict(pl, row, err);
 	if (got)
 		return got < 0 ? got : 0;
-	if (!now->mode || !planner_same(now, row->base))
+	if (!now->mode || !entry_same_state(now, row->base))
 		return plan_resolve(pl,
 				    now->mode ? CONFLICT_BOTH_CHANGED
 					      : CONFLICT_DELETED_NOW,
@@ -273,7 +263,7 @@ static int row_non_dir(struct planner *pl, const struct row *row,
  * only while the user has not changed its list of entries. */
 static void row_dir_time(struct planner *pl, const struct row *row)
 {
-	struct same_time *t;
+	struct step *t;
 
 	if (pl->options->additive || !S_ISDIR(row->now.mode) ||
 	    !entry_same_meta(&row->now, row->base) ||
@@ -431,7 +421,7 @@ static void add_same_time_steps(struct planner *pl)
 	if (count)
 		qsort(dirs, count, sizeof(*dirs), sorted_compare_paths);
 	for (i = 0; count && i < pl->times.count; i++) {
-		struct same_time *t = &pl->times.items[i];
+		struct step *t = &pl->times.items[i];
 
 		if (bsearch(&t->path, dirs, count, sizeof(*dirs),
 			    sorted_compare_paths))

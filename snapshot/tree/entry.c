@@ -52,6 +52,20 @@ bool entry_same_state(const struct entry *a, const struct entry *b)
 	return entry_same_content(a, b) && entry_same_meta(a, b);
 }
 
+struct meta entry_meta(const struct entry *e)
+{
+	return (struct meta){
+		.mode = e->mode,
+		.uid = e->uid,
+		.gid = e->gid,
+		.chattr = e->chattr,
+		.nlink = 1,
+		.size = e->size,
+		.rdev = e->rdev,
+		.mtime = e->mtime,
+	};
+}
+
 bool entry_same_time(const struct entry *a, const struct entry *b)
 {
 	return timestamp_compare(a->mtime, b->mtime) == 0;
@@ -147,7 +161,7 @@ enum head {
 	HEAD_ALL = 255,
 };
 
-static void encode_oid(struct buf *to, const struct oid *id)
+void entry_encode_oid(struct buf *to, const struct oid *id)
 {
 	buf_add(to, id->hash, sizeof(id->hash));
 	enc_var(to, id->len);
@@ -176,9 +190,9 @@ void entry_encode(struct buf *to, const struct entry *e)
 	if (head & HEAD_SIZE)
 		enc_var(to, e->size);
 	if (head & HEAD_CONTENT)
-		encode_oid(to, &e->content);
+		entry_encode_oid(to, &e->content);
 	if (head & HEAD_ATTRS)
-		encode_oid(to, &e->attrs);
+		entry_encode_oid(to, &e->attrs);
 	if (head & HEAD_LINK)
 		enc_text(to, e->link);
 	if (head & HEAD_RDEV)
@@ -192,7 +206,7 @@ void entry_encode(struct buf *to, const struct entry *e)
 void entry_encode_part(struct buf *to, const struct entry *part)
 {
 	enc_text(to, part->name);
-	encode_oid(to, &part->content);
+	entry_encode_oid(to, &part->content);
 }
 
 static uint64_t decode_up_to(struct dec *d, uint64_t max)

@@ -41,6 +41,8 @@ struct entry {
  * with entry_free(); the former members of *to are not freed. */
 void entry_free(struct entry *e);
 void entry_copy(struct entry *to, const struct entry *from);
+/* The metadata that the entry has, as of a file without hard links. */
+struct meta entry_meta(const struct entry *e);
 /* Whether all stored values are equal, except for the name and for link_group,
  * whose numbers have no meaning across snapshots. */
 bool entry_equal(const struct entry *a, const struct entry *b);
@@ -60,6 +62,8 @@ bool entry_ok(const struct entry *e, bool is_root);
 
 /* Appends the entry's encoding; entry.c has the grammar. */
 void entry_encode(struct buf *to, const struct entry *e);
+
+void entry_encode_oid(struct buf *to, const struct oid *id);
 
 /* Appends a part of a split tree: its first name, and its tree as content. */
 void entry_encode_part(struct buf *to, const struct entry *part);

@@ -108,12 +108,7 @@ static bool side_start(struct pair_side *s, const struct buf *bytes)
 
 static int compare_names(const struct entry_span *a, const struct entry_span *b)
 {
-	size_t len = a->name_len < b->name_len ? a->name_len : b->name_len;
-	int order = len ? memcmp(a->name, b->name, len) : 0;
-
-	return order ? order
-		     : (a->name_len > b->name_len) -
-			       (a->name_len < b->name_len);
+	return mem_compare(a->name, a->name_len, b->name, b->name_len);
 }
 
 static void note_skipped_entry(struct pair_side *s, const struct entry_span *e)

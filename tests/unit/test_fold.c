@@ -40,7 +40,6 @@ static void add_dir(struct change_list *list, enum change_kind kind,
 struct world {
 	struct changes_root root;
 	struct view view;
-	struct folds folds;
 };
 
 static void open_world(struct world *w)
@@ -51,7 +50,6 @@ static void open_world(struct world *w)
 
 static void world_free(struct world *w)
 {
-	folds_free(&w->folds);
 	view_free(&w->view);
 	change_list_free(&w->root.list);
 }
@@ -71,10 +69,10 @@ static void flag(struct world *w, const char *path, enum risk_level level,
 /* "dir/: text" of the i-th fold, or the path of a single entry. */
 static char *line(struct world *w, size_t i)
 {
-	const struct fold *fold = &w->folds.list.items[i];
+	const struct fold *fold = &w->view.folds.list.items[i];
 	struct buf b = {0};
 
-	assert_true(i < w->folds.list.count);
+	assert_true(i < w->view.folds.list.count);
 	buf_printf(&b, "%s",
 		   fold->dir ? fold->dir
 			     : w->view.items[fold->entry].change->path);
@@ -94,7 +92,7 @@ static void expect(struct world *w, const char *const *lines)
 
 		assert_string_equal(got, lines[i]);
 	}
-	assert_int_equal(w->folds.list.count, i);
+	assert_int_equal(w->view.folds.list.count, i);
 }
 
 static void large_deleted_and_new_directories_are_one_line(void **state)
@@ -115,10 +113,10 @@ static void large_deleted_and_new_directories_are_one_line(void **state)
 	open_world(&w);
 	lose(&w, "big/03", LOSS_IN_GIT);
 	lose(&w, "big/04", LOSS_IN_HISTORY);
-	fold_make(&w.view, false, &w.folds);
+	fold_make(&w.view, false);
 	expect(&w, lines);
-	assert_true(fold_hides(&w.folds, 5));
-	assert_false(fold_hides_text(&w.folds, 5));
+	assert_true(fold_hides(&w.view, 5));
+	assert_false(fold_hides_text(&w.view, 5));
 }
 
 static void a_loss_in_a_fold_has_its_own_line_before_it(void **state)
@@ -134,7 +132,7 @@ static void a_loss_in_a_fold_has_its_own_line_before_it(void **state)
 	add_dir(&w.root.list, CHANGE_DELETED, "big", 25);
 	open_world(&w);
 	lose(&w, "big/07", LOSS_NO_COPY);
-	fold_make(&w.view, false, &w.folds);
+	fold_make(&w.view, false);
 	expect(&w, lines);
 }
 
@@ -161,7 +159,7 @@ static void a_directory_of_losses_is_one_line_that_says_so(void **state)
 		(void)snprintf(name, sizeof(name), "uploads/%02d", i);
 		lose(&w, name, LOSS_NO_COPY);
 	}
-	fold_make(&w.view, false, &w.folds);
+	fold_make(&w.view, false);
 	expect(&w, lines);
 }
 
@@ -182,9 +180,9 @@ static void generated_directories_are_one_line_with_their_packages(void **state)
 	add(&w.root.list, CHANGE_ADDED, "a/node_modules/x/package.json", &file);
 	add(&w.root.list, CHANGE_MODIFIED, "a/other", &file);
 	open_world(&w);
-	fold_make(&w.view, false, &w.folds);
+	fold_make(&w.view, false);
 	expect(&w, lines);
-	assert_true(fold_hides_text(&w.folds, 2));
+	assert_true(fold_hides_text(&w.view, 2));
 }
 
 static void a_reason_that_repeats_has_three_lines_and_a_number(void **state)
@@ -201,13 +199,13 @@ static void a_reason_that_repeats_has_three_lines_and_a_number(void **state)
 		flag(&w, name, RISK_HIGH, "has changed");
 	}
 	flag(&w, "node_modules/20", RISK_CRITICAL, "is a plugin");
-	fold_make(&w.view, false, &w.folds);
+	fold_make(&w.view, false);
 	/* Three, the critical one, and the fold. */
-	assert_int_equal(w.folds.list.count, 5);
-	assert_int_equal(w.folds.repeats.count, 1);
-	assert_int_equal(w.folds.repeats.items[0].shown, 3);
-	assert_int_equal(w.folds.repeats.items[0].more, 7);
-	assert_false(fold_hides(&w.folds, 21));
+	assert_int_equal(w.view.folds.list.count, 5);
+	assert_int_equal(w.view.folds.repeats.count, 1);
+	assert_int_equal(w.view.folds.repeats.items[0].shown, 3);
+	assert_int_equal(w.view.folds.repeats.items[0].more, 7);
+	assert_false(fold_hides(&w.view, 21));
 }
 
 static void full_folds_nothing(void **state)
@@ -217,8 +215,8 @@ static void full_folds_nothing(void **state)
 	(void)state;
 	add_dir(&w.root.list, CHANGE_ADDED, "node_modules", 30);
 	open_world(&w);
-	fold_make(&w.view, true, &w.folds);
-	assert_int_equal(w.folds.list.count, 31);
+	fold_make(&w.view, true);
+	assert_int_equal(w.view.folds.list.count, 31);
 }
 
 static void noise_and_git_are_in_no_fold(void **state)
@@ -231,10 +229,10 @@ static void noise_and_git_are_in_no_fold(void **state)
 	add(&w.root.list, CHANGE_ADDED, "log", &file);
 	w.root.list.items[1].flags |= CHANGES_NOISE;
 	open_world(&w);
-	fold_make(&w.view, false, &w.folds);
-	assert_int_equal(w.folds.list.count, 0);
-	assert_int_equal(w.folds.noise, 1);
-	assert_null(fold_of(&w.folds, 0));
+	fold_make(&w.view, false);
+	assert_int_equal(w.view.folds.list.count, 0);
+	assert_int_equal(w.view.folds.noise, 1);
+	assert_null(fold_of(&w.view, 0));
 }
 
 int main(void)
