@@ -194,7 +194,7 @@ static bool start_layer(struct moves_layer *l)
 }
 
 struct moves_lookup {
-	const struct delta *delta;
+	struct delta *delta;
 	struct entry entry; /* the last one */
 };
 

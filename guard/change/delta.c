@@ -15,6 +15,8 @@
 void delta_free(struct delta *d)
 {
 	VEC_FREE(&d->rows);
+	lookup_free(&d->find[0]);
+	lookup_free(&d->find[1]);
 	entry_free(&d->old);
 	entry_free(&d->now);
 }
@@ -122,13 +124,16 @@ int delta_list(struct delta *d, delta_unrecorded *unrecorded, void *arg,
 /* Risks and losses are judged by two threads, and a store serves one. */
 static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
 
-int delta_entry(const struct delta *d, const char *path, bool now,
-		struct entry *ret, struct err *err)
+int delta_entry(struct delta *d, const char *path, bool now, struct entry *ret,
+		struct err *err)
 {
+	struct lookup *find = &d->find[now];
 	int got;
 
 	(void)pthread_mutex_lock(&store_lock);
-	got = tree_lookup(*d->store, now ? &d->now : &d->old, path, ret, err);
+	find->store = *d->store;
+	find->root = now ? &d->now : &d->old;
+	got = lookup_find(find, path, ret, err);
 	(void)pthread_mutex_unlock(&store_lock);
 	return got ? got : fail(err, ENOENT, "%s", text_quote(path));
 }
@@ -138,7 +143,7 @@ const struct delta_row *delta_find(const struct delta *d, const char *path)
 	return FIND_BY_PATH(path, d->rows.items, d->rows.count, path);
 }
 
-int delta_read(const struct delta *d, const char *path, bool now, uint64_t max,
+int delta_read(struct delta *d, const char *path, bool now, uint64_t max,
 	       struct buf *to, struct err *err)
 {
 	const struct delta_row *row = now ? NULL : delta_find(d, path);

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "overlay/change_list.h"
+#include "restore/plan/lookup.h"
 #include "snapshot/tree/entry.h"
 
 struct store;
@@ -34,6 +35,7 @@ struct delta {
 	struct entry old, now; /* the roots of the trees; mode 0: no entry */
 	/* In the order of path_compare(); of delta_list(). */
 	VEC(struct delta_row) rows;
+	struct lookup find[2]; /* old, now; of delta_entry() */
 };
 
 /* Frees the roots and rows; the store stays. Call it before the list of
@@ -57,11 +59,11 @@ int delta_list(struct delta *d, delta_unrecorded *unrecorded, void *arg,
 const struct delta_row *delta_find(const struct delta *d, const char *path);
 /* A copy of the entry at path in one of the trees, to free; fastest for paths
  * in their order. -ENOENT: the tree lacks it. */
-int delta_entry(const struct delta *d, const char *path, bool now,
-		struct entry *ret, struct err *err);
+int delta_entry(struct delta *d, const char *path, bool now, struct entry *ret,
+		struct err *err);
 /* Appends the bytes of a regular file or the target of a symbolic link. -EFBIG:
  * it has more than max bytes. */
-int delta_read(const struct delta *d, const char *path, bool now, uint64_t max,
+int delta_read(struct delta *d, const char *path, bool now, uint64_t max,
 	       struct buf *to, struct err *err);
 
 #endif
