@@ -7,6 +7,7 @@ const struct parse_row parse_table[PARSE_OPS] = {
 	[PARSE_DIFF] = {git_ops_diff, 3},
 	[PARSE_MERGE] = {git_ops_merge, 4},
 	[PARSE_BINARY] = {git_ops_binary, 2},
+	[PARSE_SIMILAR] = {git_ops_similar, 2},
 	[PARSE_SIGN] = {git_ops_sign, 2},
 	[PARSE_COMPARE] = {git_ops_compare, 1},
 	[PARSE_MEMBERS] = {json_ops_members, 3},

@@ -232,6 +232,22 @@ static void free_signature(const struct libgit *git, git_hashsig *sig)
 		git->hashsig_free(sig);
 }
 
+int git_ops_similar(const struct parse_text *in, struct buf *ret,
+		    struct err *err)
+{
+	const struct libgit *git;
+	git_hashsig *a, *b;
+
+	if (libgit_load(&git, err) < 0)
+		return -err->num;
+	a = sign_text(git, &in[0]);
+	b = a ? sign_text(git, &in[1]) : NULL;
+	enc_u8(ret, compare_signatures(git, a, b));
+	free_signature(git, a);
+	free_signature(git, b);
+	return 0;
+}
+
 /* Of the texts of one search. */
 static VEC(git_hashsig *) signatures;
 

@@ -11,6 +11,7 @@
  *		var runs; each: var count << 2 | kind (DIFF_*)
  *	merge	u8: 1 without a conflict, else 0. Then the text
  *	binary	the body of a binary patch, from "GIT binary patch" on
+ *	similar	u8 percent
  *	sign	u32: the text's number, from 0 on; u8: 1 if it has a signature
  *	compare	u8 percent of each pair
  */
@@ -34,6 +35,8 @@ int git_ops_merge(const struct parse_text *in, struct buf *ret,
 /* old, now */
 int git_ops_binary(const struct parse_text *in, struct buf *ret,
 		   struct err *err);
+int git_ops_similar(const struct parse_text *in, struct buf *ret,
+		    struct err *err);
 /* text, u32 number (0: all earlier signatures are dropped) */
 int git_ops_sign(const struct parse_text *in, struct buf *ret, struct err *err);
 /* pairs of u32 numbers */

@@ -8,6 +8,20 @@
 
 #define PERCENT_MAX 99
 
+int similar_percent(const struct buf *a, const struct buf *b, struct err *err)
+{
+	AUTO(buf) struct buf answer = {0};
+
+	if (parse_call(
+		    PARSE_SIMILAR,
+		    (struct parse_text[]){parse_text_of(a), parse_text_of(b)},
+		    2, &answer, err) < 0)
+		return -err->num;
+	if (answer.len != 1 || answer.data[0] > PERCENT_MAX)
+		return parse_refuse(err);
+	return answer.data[0];
+}
+
 void similar_free(struct similar *s)
 {
 	VEC_FREE(&s->has);
@@ -64,17 +78,4 @@ int similar_compare(const struct similar *s, size_t number, const size_t *with,
 		buf_add_char(ret, (char)percent);
 	}
 	return 0;
-}
-
-int similar_percent(const struct buf *a, const struct buf *b, struct err *err)
-{
-	AUTO(similar) struct similar s = {0};
-	AUTO(buf) struct buf percent = {0};
-	const size_t first = 0;
-
-	return similar_add(&s, a, err) < 0 || similar_add(&s, b, err) < 0 ||
-			       similar_compare(&s, 1, &first, 1, &percent,
-					       err) < 0
-		       ? -err->num
-		       : percent.data[0];
 }

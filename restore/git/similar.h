@@ -3,9 +3,8 @@
  * in the parsing worker (restore/parse/parse.h).
  *
  * Two texts: similar_percent(). Many: similar_add() for each, then
- * similar_compare(); the worker keeps a signature of about 1 KB for each text,
- * until the first text of the next search. A worker that ends loses them, and
- * the next call fails.
+ * similar_compare(); the worker keeps a signature of about 1 KB for each text.
+ * A worker that ends loses them, and the next call fails.
  */
 #ifndef GUARD_RESTORE_GIT_SIMILAR_H
 #define GUARD_RESTORE_GIT_SIMILAR_H

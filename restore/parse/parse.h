@@ -31,6 +31,7 @@ enum parse_op {
 	PARSE_DIFF, /* old, now, context -> hunks (textdiff.c) */
 	PARSE_MERGE, /* base, ours, theirs, labels -> text (textmerge.c) */
 	PARSE_BINARY, /* old, now -> body of a binary patch (gitpatch.c) */
+	PARSE_SIMILAR, /* old, now -> percent (similar.c) */
 	PARSE_SIGN, /* text, number -> whether it has a signature */
 	PARSE_COMPARE, /* pairs of numbers -> percents */
 	PARSE_GIT_LAST = PARSE_COMPARE,

@@ -77,17 +77,13 @@ static void merge(const struct buf *old, const struct buf *now)
 
 static void similarity(const struct buf *old, const struct buf *now)
 {
-	AUTO(similar) struct similar s = {0}, two = {0};
-	AUTO(buf) struct buf percent = {0};
-	const size_t first = 0;
+	AUTO(similar) struct similar s = {0};
 	struct err err;
+	int percent;
 
-	(void)now;
-	*VEC_ADD(&two.has) = true;
-	*VEC_ADD(&two.has) = true;
-	op = PARSE_COMPARE;
-	if (similar_compare(&two, 1, &first, 1, &percent, &err) == 0)
-		must(percent.len == 1 && percent.data[0] < 100);
+	op = PARSE_SIMILAR;
+	percent = similar_percent(old, now, &err);
+	must(percent < 100);
 	parse_end();
 	op = PARSE_SIGN;
 	(void)similar_add(&s, old, &err);
