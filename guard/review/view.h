@@ -57,7 +57,7 @@ enum fold_kind {
 
 struct fold {
 	enum fold_kind kind;
-	size_t entry; /* of the view: the first one */
+	size_t entry; /* the first one, in the view */
 	size_t entries; /* directories, too */
 	char *dir; /* NULL: FOLD_NONE */
 	bool complete; /* the directory itself is deleted or new */

@@ -79,12 +79,16 @@ int content_put_bytes(struct store *s, const void *data, uint64_t len,
 
 /* --- out of the store --- */
 
-static int check_content_type(const struct oid *id, struct err *err)
+/* The chunks of a long file, and the size of any. */
+static int load_chunks(struct store *s, const struct oid *id,
+		       struct chunklist *ret, struct err *err)
 {
-	if (id->type == OBJECT_NONE || id->type == OBJECT_DATA ||
-	    id->type == OBJECT_CHUNKLIST)
-		return 0;
-	return fail(err, EBADMSG, "the object is not a file");
+	if (id->type == OBJECT_CHUNKLIST)
+		return chunklist_load(s, id, ret, err);
+	ret->size = id->type == OBJECT_DATA ? id->len : 0;
+	return id->type == OBJECT_DATA || id->type == OBJECT_NONE
+		       ? 0
+		       : fail(err, EBADMSG, "the object is not a file");
 }
 
 /* Callbacks of a walk through a content; a result other than 0 ends it. */
@@ -173,20 +177,13 @@ int content_write(struct store *s, const struct oid *id, int fd,
 	AUTO(chunklist) struct chunklist list = {0};
 	struct writing w = {.fd = fd};
 	struct sink sink = {watch, write_data, write_hole, &w};
-	uint64_t size = id->type == OBJECT_DATA ? id->len : 0;
 
-	if (check_content_type(id, err) < 0)
-		return -err->num;
-	if (id->type == OBJECT_CHUNKLIST) {
-		if (chunklist_load(s, id, &list, err) < 0)
-			return -err->num;
-		size = list.size;
-	}
-	if (content_walk(s, id, &list, &sink, err) < 0)
+	if (load_chunks(s, id, &list, err) < 0 ||
+	    content_walk(s, id, &list, &sink, err) < 0)
 		return -err->num;
 	/* ftruncate(2) costs as much as a small write: it is needed only after
 	 * a hole at the end. */
-	if (w.end != size && ftruncate(fd, (off_t)size) < 0)
+	if (w.end != list.size && ftruncate(fd, (off_t)list.size) < 0)
 		return fail_errno(err, "set length");
 	return 0;
 }
@@ -232,14 +229,10 @@ int content_map(struct store *s, const struct oid *id,
 	size_t i, n;
 	int got = 0;
 
-	if (check_content_type(id, err) < 0)
+	if (load_chunks(s, id, &list, err) < 0)
 		return -err->num;
-	if (id->type == OBJECT_NONE)
-		return 0;
 	if (id->type == OBJECT_DATA)
 		return content_walk(s, id, NULL, &sink, err);
-	if (chunklist_load(s, id, &list, err) < 0)
-		return -err->num;
 	for (i = 0; i < list.count && got == 0; i = n) {
 		for (len = 0, n = i; n < list.count && !list.runs[n].hole; n++)
 			len += list.runs[n].len;
@@ -293,9 +286,7 @@ int content_each(struct store *s, const struct oid *id,
 	struct sink sink = {NULL, each_data, each_hole, &call};
 	int got;
 
-	if (check_content_type(id, err) < 0 ||
-	    (id->type == OBJECT_CHUNKLIST &&
-	     chunklist_load(s, id, &list, err) < 0))
+	if (load_chunks(s, id, &list, err) < 0)
 		return -err->num;
 	got = content_walk(s, id, &list, &sink, err);
 	return got < 0 ? got : 0;
@@ -372,21 +363,15 @@ int content_equal(struct store *s, const struct oid *id, int fd,
 	struct compare compare = {.fd = fd};
 	struct sink sink = {watch, compare_data, compare_hole, &compare};
 	struct stat st;
-	uint64_t size = id->type == OBJECT_DATA ? id->len : 0;
 	int got;
 
-	if (check_content_type(id, err) < 0)
+	if (load_chunks(s, id, &list, err) < 0)
 		return -err->num;
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "stat");
-	if (id->type == OBJECT_CHUNKLIST) {
-		if (chunklist_load(s, id, &list, err) < 0)
-			return -err->num;
-		size = list.size;
-	}
-	if ((uint64_t)st.st_size != size)
+	if ((uint64_t)st.st_size != list.size)
 		return 0;
-	piece = mem_alloc(size < PIECE ? (size_t)size + 1 : PIECE);
+	piece = mem_alloc(list.size < PIECE ? (size_t)list.size + 1 : PIECE);
 	compare.piece = piece;
 	got = content_walk(s, id, &list, &sink, err);
 	return got < 0 ? got : !got;
