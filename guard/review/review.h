@@ -99,7 +99,7 @@ struct review {
 	size_t already; /* changes that the project already has */
 	bool part; /* paths were named */
 	bool may_agree; /* a yes to a special one counts, if it is alone */
-	const char *prefix; /* of its paths, for people */
+	const char *prefix; /* printed before its paths */
 };
 
 struct view;

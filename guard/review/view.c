@@ -93,7 +93,7 @@ void view_of_changes(const struct changes_root *root, struct view *ret)
 struct planned {
 	struct view *view;
 	const struct plan *plan;
-	struct moves *moves; /* its deleted and created paths; NULL: none */
+	struct moves *moves; /* gets the deleted and created paths, or NULL */
 	const char *path; /* of the step */
 };
 

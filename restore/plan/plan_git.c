@@ -115,7 +115,7 @@ static int is_git_file_expected(struct planner *pl, const char *path,
 		return 1;
 	if (strcmp(path_name(path), "index") != 0)
 		return 0;
-	/* What git caches in it may differ. */
+	/* The caches in an index may differ. */
 	got = gitindex_same(pl->store, &now, &base, err);
 	return got ? got : gitindex_same(pl->store, &now, &want, err);
 }
