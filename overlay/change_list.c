@@ -86,6 +86,12 @@ void change_list_add(struct change_list *list, const char *path,
 			list->items[list->count - 1].now.chattr = 0;
 }
 
+void change_list_copy(struct change_list *list, const struct change *c)
+{
+	*VEC_ADD(list) = *c;
+	list->items[list->count - 1].path = copy_listed_path(list, c->path);
+}
+
 static void add_touched(struct change_list *list, const char *path)
 {
 	GROW(list->touched, list->touched_count, list->touched_capacity);

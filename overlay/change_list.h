@@ -115,6 +115,8 @@ void change_list_append(struct change_list *to, struct change_list *from);
 void change_list_add(struct change_list *list, const char *path,
 		     enum change_kind kind, unsigned int flags,
 		     const struct meta *old, const struct meta *now);
+/* Adds a copy of a change. */
+void change_list_copy(struct change_list *list, const struct change *c);
 /* Adds a copy of path to `touched`; same order as change_list_add(). */
 void change_list_touch(struct change_list *list, const char *path);
 /*

@@ -162,31 +162,81 @@ static bool is_named_in_home(const char *path, char *const *paths)
 	return false;
 }
 
+static bool makes_dir(const struct change *c)
+{
+	return (c->kind == CHANGE_ADDED || c->kind == CHANGE_TYPE) &&
+	       S_ISDIR(c->now.mode);
+}
+
+/* take_options.only of the named changes. For a directory whose permissions
+ * alone change, only the directory itself is read, without its entries. A new
+ * directory is read with all entries: an undo deletes it. */
+static char **list_home_paths(const struct apply_plan *a)
+{
+	const struct change_list *list = &changes_home(&a->changes)->list;
+	char *const *paths = resolve_run_home_paths(a->p);
+	char **only = mem_zalloc(sizeof(*only));
+	const char *last = NULL, *made = NULL;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+		bool alone = c->kind == CHANGE_META && S_ISDIR(c->now.mode);
+		auto_free char *path = NULL;
+
+		if (made && !path_below(c->path, made))
+			made = NULL;
+		if (!made && makes_dir(c))
+			made = c->path;
+		if (!is_named_in_home(c->path, paths) ||
+		    (last && path_below(c->path, last)))
+			continue;
+		last = alone ? NULL : made ?: c->path;
+		path = mem_printf("%s%s", made ?: c->path,
+				  alone && !made ? "/" : "");
+		mem_list_add(&only, path);
+	}
+	return only;
+}
+
+/* Sets the paths in *tree to the entries of another tree. */
+static int copy_paths(struct store *store, const struct change_list *list,
+		      const struct entry *from, struct entry *tree,
+		      struct err *err)
+{
+	AUTO(lookup) struct lookup lookup = {.store = store, .root = from};
+	struct tree_editor *editor = tree_editor_new(store, tree);
+	struct entry made = {0};
+	size_t i;
+	int got = 0;
+
+	for (i = 0; i < list->count && got == 0; i++)
+		got = applied_base_copy(editor, &lookup, list->items[i].path,
+					err);
+	if (got == 0)
+		got = tree_editor_save(editor, &made, err);
+	tree_editor_free(&editor);
+	if (got < 0)
+		return got;
+	entry_free(tree);
+	*tree = made;
+	return 0;
+}
+
 /* The present caches are the base of theirs: they are in no stored tree. What
  * changed in them since the run began is an edit of the user. */
 static int add_caches_to_base(struct apply_plan *a, struct changeset_root *root,
 			      const struct change_list *caches, struct err *err)
 {
-	struct lookup now = {.store = a->c->store, .root = &root->now.root};
-	struct tree_editor *editor =
-		tree_editor_new(a->c->store, &root->base.root);
 	size_t i;
-	int got = 0;
 
 	for (i = 0; i < root->now.note_count; i++)
 		if (root->now.notes[i].kind == NOTE_MOVED &&
 		    changes_is_cache(root->now.notes[i].path))
 			snapshot_add_note(&root->base, NOTE_MOVED,
 					  root->now.notes[i].path, "");
-	for (i = 0; i < caches->count && got == 0; i++)
-		got = applied_base_copy(editor, &now, caches->items[i].path,
-					err);
-	entry_free(&root->base.root);
-	if (got == 0)
-		got = tree_editor_save(editor, &root->base.root, err);
-	tree_editor_free(&editor);
-	lookup_free(&now);
-	return got;
+	return copy_paths(a->c->store, caches, &root->now.root,
+			  &root->base.root, err);
 }
 
 static int load_home_want(struct apply_plan *a, struct err *err)
@@ -195,37 +245,39 @@ static int load_home_want(struct apply_plan *a, struct err *err)
 	struct changeset_root *root = &a->change.roots[index];
 	const struct changes_root *home = changes_home(&a->changes);
 	char *const *paths = resolve_run_home_paths(a->p);
-	struct changes_root named = *home; /* borrowed */
-	struct change_list caches = {0};
+	struct change_list named = {0}, stored = {0}, caches = {0};
+	AUTO(entry) struct entry want = {0};
 	int got;
 
 	if (!paths)
 		return 0;
-	named.list = (struct change_list){0};
+	/* Borrowed. */
 	for (i = 0; i < home->list.count; i++) {
 		const struct change *c = &home->list.items[i];
 
 		if (!is_named_in_home(c->path, paths))
 			continue;
-		*VEC_ADD(&named.list) = *c;
-		if (changes_is_cache(c->path))
-			*VEC_ADD(&caches) = *c;
+		*VEC_ADD(&named) = *c;
+		*VEC_ADD(changes_is_cache(c->path) ? &caches : &stored) = *c;
 	}
-	root->only = late_base_paths(&named);
+	root->only = list_home_paths(a);
 	got = refresh_root(a, index, err);
 	if (got == 0)
 		got = take_root_base(a, index, err);
 	if (got == 0)
 		got = add_caches_to_base(a, root, &caches, err);
+	entry_copy(&want, &root->base.root);
 	/* The trees have all changes but those of caches. */
+	if (got == 0 && home->delta)
+		got = copy_paths(a->c->store, &stored, &home->delta->now, &want,
+				 err);
 	if (got == 0)
-		got = result_make(
-			a->c->store,
-			home->delta ? &home->delta->now : &root->base.root,
-			home->upper_fd, home->delta ? &caches : &named.list,
-			NULL, &root->want.root, err);
-	free(named.list.items);
-	free(caches.items);
+		got = result_make(a->c->store, &want, home->upper_fd,
+				  home->delta ? &caches : &named, NULL,
+				  &root->want.root, err);
+	VEC_FREE(&named);
+	VEC_FREE(&stored);
+	VEC_FREE(&caches);
 	return got;
 }
 

@@ -478,7 +478,7 @@ int changes_read(const struct changes_root *root, const char *path,
 	struct stat st;
 	ssize_t len;
 
-	if (root->delta && !has_stored_bytes(root, path, now))
+	if (changes_in_trees(root, path) && !has_stored_bytes(root, path, now))
 		return delta_read(root->delta, path, now, CHANGES_READ_MAX, to,
 				  err);
 	if (S_ISLNK(mode)) {
@@ -532,6 +532,11 @@ const struct change_move *changes_move(const struct change_list *list,
 bool changes_is_moved(const struct change_list *list, const struct change *c)
 {
 	return c->move && !list->moves[c->move - 1].half;
+}
+
+bool changes_in_trees(const struct changes_root *root, const char *path)
+{
+	return root->delta && !(root->home && changes_is_cache(path));
 }
 
 static void add_list_counts(const struct change_list *list,
@@ -738,7 +743,7 @@ void changes_take_caches(struct change_list *home, struct change_list *to)
 
 	for (i = 0; i < home->count; i++)
 		if (changes_is_cache(home->items[i].path))
-			*VEC_ADD(to) = home->items[i];
+			change_list_copy(to, &home->items[i]);
 		else
 			home->items[kept++] = home->items[i];
 	home->count = kept;
@@ -749,8 +754,8 @@ void changes_add_caches(struct change_list *home, struct change_list *from)
 	size_t i;
 
 	for (i = 0; i < from->count; i++)
-		*VEC_ADD(home) = from->items[i];
-	from->count = 0;
+		change_list_copy(home, &from->items[i]);
+	change_list_free(from);
 	SORT_BY_PATH(home->items, home->count, path);
 }
 

@@ -247,6 +247,9 @@ char changes_letter(enum change_kind kind);
 /* A cache, a history or the like in a home directory: lists show only the
  * number. */
 bool changes_is_cache(const char *home_path);
+/* Whether a change is one of root->delta: those of caches in a home directory
+ * are in the layer alone. */
+bool changes_in_trees(const struct changes_root *root, const char *path);
 /* Moves the changes of caches to the end of another list, and back to their
  * places. */
 void changes_take_caches(struct change_list *home, struct change_list *to);

@@ -192,8 +192,11 @@ static int mark_delta(struct changes_root *root, struct store *store,
 	root->store = store;
 	for (i = 0; i < root->list.count; i++) {
 		struct change *c = &root->list.items[i];
-		int got = differs_here(root, &parent, c, false, err);
+		int got = 0;
 
+		if (!changes_in_trees(root, c->path))
+			continue;
+		got = differs_here(root, &parent, c, false, err);
 		if (got < 0)
 			return got;
 		if (got ||

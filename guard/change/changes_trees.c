@@ -55,7 +55,7 @@ static void correct_unrecorded(struct changes_root *root)
 static int compare_trees(struct context *c, struct changes_root *root,
 			 const struct entry *result, struct err *err)
 {
-	AUTO(change_list) struct change_list scanned = root->list;
+	AUTO(change_list) struct change_list scanned = root->list, caches = {0};
 	struct delta *delta = mem_zalloc(sizeof(*delta));
 
 	root->list = (struct change_list){
@@ -68,6 +68,9 @@ static int compare_trees(struct context *c, struct changes_root *root,
 	root->delta = delta;
 	if (delta_list(delta, NULL, NULL, &root->list, err) < 0)
 		return -err->num;
+	/* The trees have caches below a deleted directory, and applied ones. */
+	if (root->home)
+		changes_take_caches(&root->list, &caches);
 	correct_unrecorded(root);
 	return changes_drop_present(root, c->store, err);
 }

@@ -143,10 +143,11 @@ int results_store_home(struct context *c, struct session *s,
 		       struct err *err)
 {
 	AUTO(change_list) struct change_list caches = {0};
+	const struct session_root *root = &s->roots[s->root_count];
 	int got = 0;
 
 	changes_take_caches(&home->list, &caches);
-	if (home->list.count || before) {
+	if (home->list.count || before || root->applied || root->left) {
 		if (context_store(c, STORE_WRITE, err) < 0 ||
 		    store_refresh(c->store, err) < 0 ||
 		    apply_log_convert(c, s, err) < 0 ||

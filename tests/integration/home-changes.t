@@ -206,6 +206,82 @@ gives 1 'an edit after the end of the run is a conflict' \
 says "$err" "'~/.tool': changed on both sides"
 gives 0 'the run can be discarded' guard discard -y "$run"
 
+# --- caches, which are not stored ---
+listed() {
+	guard diff --no-renames --name-status "$@" "$HOME" | tr '\t\n' ' ,'
+}
+rm -rf "$HOME/go"
+mkdir -p "$HOME/.ccache"
+echo one >"$HOME/.ccache/kept"
+gives 0 'a run makes a directory that contains a cache' guard run -- sh -c \
+	'mkdir -p ~/go/pkg/mod ~/go/src; echo m >~/go/pkg/mod/m; echo s >~/go/src/s
+	echo two >~/.ccache/kept'
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+all='M ~/.ccache/kept,A ~/go,A ~/go/pkg,A ~/go/pkg/mod,A ~/go/pkg/mod/m,A ~/go/src,A ~/go/src/s,'
+is "$(listed "$run")" "$all" 'diff lists stored changes and caches together'
+gives 0 'apply accepts the directory' guard apply -y "$run" "$HOME/go"
+is "$(cd "$HOME/go" && find . | sort | tr '\n' ' ')" \
+	'. ./pkg ./src ./src/s ' 'without the cache in it'
+gives 0 'undo reverts it' guard undo -y
+gives 0 'apply accepts the cache below the new directory' \
+	guard apply -y "$run" "$HOME/go/pkg/mod" "$HOME/.ccache"
+is "$(cat "$HOME/go/pkg/mod/m" "$HOME/.ccache/kept")" 'm
+two' 'apply writes caches that were named'
+is "$(listed "$run")" 'A ~/go/src,A ~/go/src/s,' \
+	'an applied cache is no change of the run any more'
+gives 0 'undo reverts the apply of caches' guard undo -y
+no 'undo deletes a cache and the directories that it needed' \
+	test -e "$HOME/go"
+is "$(cat "$HOME/.ccache/kept")" one 'undo restores a file of a cache'
+is "$(listed "$run")" "$all" 'the changes of caches are pending again'
+echo user >"$HOME/.ccache/kept"
+gives 1 'apply refuses a file of a cache that the user edited' \
+	guard apply -y "$run" "$HOME/.ccache"
+says "$err" "'~/.ccache/kept': changed since the run started"
+is "$(cat "$HOME/.ccache/kept")" user 'the edit of the cache is kept'
+gives 0 'that run can be discarded' guard discard -y "$run"
+mkdir -p "$HOME/go/pkg"
+gives 0 'a run deletes a cache' guard run -- sh -c \
+	'rm -r ~/.ccache; echo run >~/.tool'
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+gives 0 'apply deletes one file of it' \
+	guard apply -y "$run" "$HOME/.ccache/kept"
+no 'the file of the cache is deleted' test -e "$HOME/.ccache/kept"
+gives 0 'undo restores it' guard undo -y
+is "$(cat "$HOME/.ccache/kept")" user 'the deleted file of a cache is back'
+gives 0 'the run that deleted a cache can be discarded' \
+	guard discard -y "$run"
+
+# --- a path in a new directory ---
+gives 0 'a run makes directories in the home' guard run -- sh -c \
+	'mkdir -p ~/made/one ~/made/two; echo 1 >~/made/one/x; echo 2 >~/made/two/x'
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+gives 0 'apply accepts a part of a new directory' \
+	guard apply -y "$run" "$HOME/made/one"
+gives 0 'undo reverts that part' guard undo -y
+no 'undo deletes the directory around the part' test -e "$HOME/made"
+gives 0 'this run can be discarded' guard discard -y "$run"
+
+# --- applied while the run was live ---
+mkdir "$HOME/gate"
+mkfifo "$HOME/gate/go"
+echo mine >"$HOME/.tool"
+guard run --rw "$HOME/gate" -- sh -c 'echo live >~/.tool; : >made
+	read -r line <~/gate/go' >"$T/live.out" 2>"$T/live.err" &
+until run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$T/live.err") &&
+	[ -n "$run" ] && [ -e "$state/runs/$run/upper/made" ]; do
+	kill -0 $! || break
+done
+gives 0 'apply accepts a path of the home of a live run' \
+	guard apply -y "$run" "$HOME/.tool"
+echo >"$HOME/gate/go"
+wait
+is "$(listed "$run")" '' 'at its end the run has no change in the home'
+gives 0 'undo reverts what was applied during the run' guard undo -y
+is "$(cat "$HOME/.tool") $(listed "$run")" 'mine M ~/.tool,' \
+	'the change is pending again'
+gives 0 'the run that was live can be discarded' guard discard -y "$run"
+
 # --- the clock was set back since the start of the run ---
 gives 0 'a run changes a file before the clock is set back' \
 	guard run -- sh -c 'echo clock >~/.tool'
