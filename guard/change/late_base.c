@@ -90,7 +90,8 @@ static int add_applied(void *arg, const char *path, const struct entry *e,
 static char **end_wanted(struct wanted_list *list)
 {
 	const char *whole = NULL;
-	char **paths = NULL;
+	/* Not NULL, which is everything. */
+	char **paths = mem_zalloc(sizeof(*paths));
 	size_t count = 0, i;
 
 	SORT_BY_PATH(list->all.items, list->all.count, path);

@@ -99,6 +99,7 @@ int result_edit_end(struct context *c, struct session *s,
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	AUTO(change_list) struct change_list caches = {0};
 	const char *state = record_get(&s->more, CHANGES_STORED);
+	bool stored = true;
 	size_t i, k;
 
 	if (!state || strcmp(state, OLDER) != 0)
@@ -119,10 +120,16 @@ int result_edit_end(struct context *c, struct session *s,
 		for (k = 0; k < a->parts.count; k++)
 			if (strcmp(a->parts.items[k].layer, layer) == 0)
 				paths[count++] = a->parts.items[k].path;
+		/* At the last end there was no change: the layer counts. */
+		stored &= !count || s->roots[i].result;
+		for (k = 0; k < count && changes.roots[i].home; k++)
+			if (changes_has(&caches, paths[k]))
+				record_set(&s->more, CHANGES_HOME,
+					   CHANGES_HOME_BUT_CACHES);
 		if (count && s->roots[i].result &&
 		    edit_root(c, s, i, &changes.roots[i], paths, err) < 0)
 			return -err->num;
 	}
-	record_set(&s->more, CHANGES_STORED, "1");
+	record_set(&s->more, CHANGES_STORED, stored ? "1" : NULL);
 	return session_save(s, err);
 }

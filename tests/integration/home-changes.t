@@ -252,6 +252,38 @@ is "$(cat "$HOME/.ccache/kept")" user 'the deleted file of a cache is back'
 gives 0 'the run that deleted a cache can be discarded' \
 	guard discard -y "$run"
 
+# --- a discard that is undone after the run went on ---
+echo one >"$HOME/.ccache/kept"
+echo mine >"$HOME/.tool"
+gives 0 'a run changes home, cache and project' guard run -- sh -c \
+	'echo run >~/.tool; echo run >~/.ccache/kept; echo run >made'
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+gives 0 'discard accepts the paths of the home' \
+	guard discard -y "$run" "$HOME/.tool" "$HOME/.ccache"
+gives 0 'the run goes on' guard run --continue "$run" -- sh -c 'echo >>made'
+is "$(listed "$run")" '' 'it has no change in the home'
+gives 0 'undo takes the discard back' guard undo -y
+gives 0 'diff lists the run' guard diff --name-only "$run" "$HOME"
+is "$(cat "$out")" '~/.ccache/kept
+~/.tool' 'the discarded changes are pending again'
+gives 0 'the discarded changes can be applied' \
+	guard apply -y --theirs "$run" "$HOME/.tool" "$HOME/.ccache"
+is "$(cat "$HOME/.tool" "$HOME/.ccache/kept")" 'run
+run' 'apply writes what had been discarded'
+gives 0 'the rest of the run is discarded' guard discard -y "$run"
+
+# Without caches no directory in the layer has another time.
+rm -rf "$HOME/.cache" "$HOME/go"
+gives 0 'a run changes home and project' guard run -- sh -c \
+	'echo again >~/.tool; echo again >made'
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+gives 0 'its change of the home is discarded' \
+	guard discard -y "$run" "$HOME/.tool"
+gives 0 'that run goes on' guard run --continue "$run" -- sh -c 'echo >>made'
+gives 1 'the end of the run stores no other file of the home' \
+	guard restore -n "$HOME/documents/photo.raw"
+gives 0 'it is discarded' guard discard -y "$run"
+
 # --- a path in a new directory ---
 gives 0 'a run makes directories in the home' guard run -- sh -c \
 	'mkdir -p ~/made/one ~/made/two; echo 1 >~/made/one/x; echo 2 >~/made/two/x'
