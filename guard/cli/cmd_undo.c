@@ -166,6 +166,8 @@ static int redo_discard(struct undo *u, struct err *err)
 	if (resolve_run_open(u->c, parts + 1, operands, parts, !u->dry, &p,
 			     err) < 0)
 		return -err->num;
+	/* The parts are all paths of the first time. */
+	p.only = true;
 	return discard_run(
 		u->c, &p,
 		&(struct discard_choice){.dry = u->dry, .yes = u->yes}, err);

@@ -237,4 +237,15 @@ until "$stopat" --count "$T/count" --at $at --only rename --below "$state" \
 done
 ok 'several renames of discard failed' test $at -gt 3
 ok 'discard without a failing rename is complete' waiting "$T/less"
+
+# --- a half of a move ---
+gives 0 'the run is discarded' guard discard -q -y
+echo moved >old
+gives 0 'a run moves a file' guard run -q -- mv old new
+gives 0 'one half of the move is discarded' guard discard -q -y --only new
+gives 0 'undo takes that back' guard undo -q -y
+gives 0 'redo repeats it' guard redo -q -y
+gives 0 'the run is pending after the redo' guard diff --name-status
+is "$(cat "$out")" "$(printf 'D\told')" \
+	'redo discards only the half that was discarded'
 finish
