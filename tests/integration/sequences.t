@@ -14,6 +14,11 @@ gives 0 'the project and the changes of the runs equal those of the model' \
 	perl "${0%/*}/../lib/sequence" --count "$count" --seed "$seed" \
 	"$place/sequences"
 note "$(cat "$out")"
+mkdir "$place/sequences/home"
+gives 0 'the home directory and the changes of it equal those of the model' \
+	perl "${0%/*}/../lib/sequence" --home 1 --count $((count / 3)) \
+	--seed "$seed" "$place/sequences/home"
+note "$(cat "$out")"
 settle
 chmod -R u+rwX "$place/sequences"
 finish
