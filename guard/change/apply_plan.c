@@ -169,11 +169,13 @@ static bool makes_dir(const struct change *c)
 }
 
 /* take_options.only of the named changes. For a directory whose permissions
- * alone change, only the directory itself is read, without its entries. A new
- * directory is read with all entries: an undo deletes it. */
+ * alone change, only the directory itself is read, without its entries. A
+ * directory that the apply makes is read with all entries: an undo deletes it.
+ */
 static char **list_home_paths(const struct apply_plan *a)
 {
-	const struct change_list *list = &changes_home(&a->changes)->list;
+	const struct changes_root *home = changes_home(&a->changes);
+	const struct change_list *list = &home->list;
 	char *const *paths = resolve_run_home_paths(a->p);
 	char **only = mem_zalloc(sizeof(*only));
 	const char *last = NULL, *made = NULL;
@@ -181,7 +183,8 @@ static char **list_home_paths(const struct apply_plan *a)
 
 	for (i = 0; i < list->count; i++) {
 		const struct change *c = &list->items[i];
-		bool alone = c->kind == CHANGE_META && S_ISDIR(c->now.mode);
+		bool alone =
+			c->kind == CHANGE_META && changes_is_dir(home, c->path);
 		auto_free char *path = NULL;
 
 		if (made && !path_below(c->path, made))

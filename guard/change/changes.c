@@ -503,6 +503,15 @@ int changes_read(const struct changes_root *root, const char *path,
 	return fd_slurp(fd, CHANGES_READ_MAX, to, err);
 }
 
+bool changes_is_dir(const struct changes_root *root, const char *path)
+{
+	struct stat st;
+
+	return root->lower_fd >= 0 &&
+	       fstatat(root->lower_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
 bool changes_exists(const struct changes_root *root, const char *path)
 {
 	const int dirs[] = {root->upper_fd, root->lower_fd};

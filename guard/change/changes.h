@@ -92,6 +92,8 @@ char *changes_layer_name(const struct changes *c, size_t index);
 /* Opens a file of the layer (now), or the real file. */
 int changes_open(const struct changes_root *root, const char *path, bool now,
 		 struct err *err);
+/* Whether the path is a directory in the real directory. */
+bool changes_is_dir(const struct changes_root *root, const char *path);
 /* Whether the layer or the real directory has the path. */
 bool changes_exists(const struct changes_root *root, const char *path);
 /* Larger files are not read. */

@@ -54,15 +54,6 @@ static void add_wanted_path(struct wanted_list *list, const char *path,
 		};
 }
 
-static bool is_dir(const struct changes_root *root, const char *path)
-{
-	struct stat st;
-
-	return root->lower_fd >= 0 &&
-	       fstatat(root->lower_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(st.st_mode);
-}
-
 static void add_changes(struct wanted_list *list,
 			const struct changes_root *root)
 {
@@ -70,12 +61,13 @@ static void add_changes(struct wanted_list *list,
 	size_t i;
 
 	for (i = 0; i < changes->count; i++)
-		add_wanted_path(list, changes->items[i].path,
-				changes->items[i].kind == CHANGE_META &&
-					S_ISDIR(changes->items[i].now.mode));
+		add_wanted_path(
+			list, changes->items[i].path,
+			changes->items[i].kind == CHANGE_META &&
+				changes_is_dir(root, changes->items[i].path));
 	for (i = 0; i < changes->touched_count; i++)
 		add_wanted_path(list, changes->touched[i],
-				is_dir(root, changes->touched[i]));
+				changes_is_dir(root, changes->touched[i]));
 }
 
 static int add_applied(void *arg, const char *path, const struct entry *e,

@@ -294,6 +294,19 @@ gives 0 'undo reverts that part' guard undo -y
 no 'undo deletes the directory around the part' test -e "$HOME/made"
 gives 0 'this run can be discarded' guard discard -y "$run"
 
+# --- a deleted directory whose mode the run changed ---
+mkdir "$HOME/made"
+gives 0 'a run changes the mode of a directory' \
+	guard run -- sh -c 'chmod 700 ~/made'
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+rmdir "$HOME/made"
+gives 0 'apply --theirs makes the directory again' \
+	guard apply -y --theirs "$run" "$HOME/made"
+is "$(stat -c %a "$HOME/made")" 700 'with the mode of the run'
+gives 0 'undo reverts that' guard undo -y
+no 'undo deletes the directory that was made again' test -e "$HOME/made"
+gives 0 'the run with a mode can be discarded' guard discard -y "$run"
+
 # --- applied while the run was live ---
 mkdir "$HOME/gate"
 mkfifo "$HOME/gate/go"
