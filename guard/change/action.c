@@ -331,9 +331,15 @@ static int parse_actions(const struct record *r, const char *name,
 			valid = parse_field(a, item->key, item->value);
 		}
 	}
-	for (i = 0; i < to->count; i++)
-		valid = valid && to->items[i].kind &&
-			(ends || !to->items[i].number);
+	for (i = 0; i < to->count; i++) {
+		a = &to->items[i];
+		valid = valid && a->kind && (ends || !a->number);
+		/* An earlier guard's undo of a discard of paths. */
+		if (a->parts.count && a->origin) {
+			(void)parse_text(&a->kind, ACTION_PARTS);
+			free(TAKE(a->origin));
+		}
+	}
 	return valid ? 0
 		     : fail(err, EBADMSG,
 			    "%s: the record of an action is damaged", name);
@@ -577,20 +583,27 @@ bool action_is_recorded(int workspace_fd, const struct action *a)
 
 /* --- next-action --- */
 
+static uint64_t next_number(const struct action_log *log)
+{
+	uint64_t highest = 0;
+	size_t i;
+
+	for (i = 0; i < log->count; i++)
+		if (highest < log->items[i].number)
+			highest = log->items[i].number;
+	return highest + 1;
+}
+
 int action_announce(int workspace_fd, struct action *a, struct atomic_set *to,
 		    struct err *err)
 {
 	AUTO(action_log) struct action_log log = {0};
 	AUTO(record) struct record r = {0};
-	size_t i;
 
 	if (!a->number) {
 		if (load_log(workspace_fd, &log, err) < 0)
 			return -err->num;
-		for (i = 0; i < log.count; i++)
-			if (a->number < log.items[i].number)
-				a->number = log.items[i].number;
-		a->number++;
+		a->number = next_number(&log);
 	}
 	a->time = timestamp_now().sec;
 	add_action(&r, a);
@@ -607,11 +620,12 @@ void action_drop_next(int workspace_fd)
 }
 
 /* An earlier guard has announced it: the action in the log that it is, or that
- * it undoes. */
+ * it undoes, or a new one. */
 static void number_earlier(struct action *next, const struct action_log *log)
 {
 	size_t i;
 
+	next->number = next_number(log);
 	for (i = 0; i < log->count; i++)
 		if (is_like(next, &log->items[i]) ||
 		    (next->undone_before &&

@@ -518,6 +518,33 @@ static void the_files_of_an_earlier_guard_become_the_log(void **state)
 	assert_int_equal(faccessat(p->fd, "last-action", F_OK, 0), -1);
 }
 
+static void what_an_earlier_guard_announced_can_be_undone(void **state)
+{
+	struct folder_box *p = *state;
+	AUTO(action) struct action next = {0}, parts = {0};
+	struct err err;
+
+	write_file(p->fd, "done-1",
+		   EARLIER("discard-paths", "0", "part=k upper x\n"));
+	write_file(p->fd, "last-action", EARLIER("apply", "11", ""));
+	write_file(p->fd, "next-action", EARLIER("apply", "12", ""));
+	assert_int_equal(action_load_next(p->fd, &next, &err), 0);
+	assert_int_equal(action_record(p->fd, &next, NULL, &err), 0);
+	swap(p->fd, 13, false);
+	expect_effective(p->fd, 0, 11);
+	expect_undone(p->fd, 1, NULL);
+	swap(p->fd, 14, false);
+	/* The undo of the discard. */
+	write_file(
+		p->fd, "next-action",
+		EARLIER("undo", "0", "undoes=discard-paths\npart=k upper x\n"));
+	assert_int_equal(action_load_next(p->fd, &parts, &err), 0);
+	assert_true(parts.undone);
+	assert_int_equal(action_record(p->fd, &parts, NULL, &err), 0);
+	expect_effective(p->fd, 0, 0);
+	expect_undone(p->fd, 0, "discard-paths");
+}
+
 #define TEST(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, folder_box_setup,                \
 					folder_box_teardown)
@@ -540,6 +567,7 @@ int main(void)
 		TEST(a_part_that_leads_elsewhere_is_damaged),
 		TEST(a_log_that_was_cut_is_damaged),
 		TEST(the_files_of_an_earlier_guard_become_the_log),
+		TEST(what_an_earlier_guard_announced_can_be_undone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
