@@ -106,6 +106,20 @@ static int copy_kept(struct tree_editor *editor, struct lookup *tree,
 		       : applied_base_copy(editor, tree, path, err);
 }
 
+/* A step that deletes a directory stands for all entries below it. */
+static int copy_step(struct tree_editor *editor, struct lookup *tree,
+		     const struct step *step, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+
+	if (applied_base_copy(editor, tree, step->path, err) < 0 ||
+	    lookup_find(tree, step->path, &e, err) < 0)
+		return -err->num;
+	return step->kind == STEP_DELETE && S_ISDIR(e.mode)
+		       ? tree_editor_put(editor, step->path, &e, err)
+		       : 0;
+}
+
 static int copy_plan(struct tree_editor *editor, struct lookup *tree,
 		     const struct plan *plan, struct err *err)
 {
@@ -114,8 +128,8 @@ static int copy_plan(struct tree_editor *editor, struct lookup *tree,
 
 	for (i = 0; i < plan->steps.count && got == 0; i++)
 		if (plan->steps.items[i].how != STEP_MARKED)
-			got = applied_base_copy(editor, tree,
-						plan->steps.items[i].path, err);
+			got = copy_step(editor, tree, &plan->steps.items[i],
+					err);
 	for (i = 0; i < plan->kept.count && got == 0; i++)
 		got = copy_kept(editor, tree, plan->kept.items[i].path, err);
 	for (i = 0; i < plan->settled.count && got == 0; i++)

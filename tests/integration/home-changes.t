@@ -294,6 +294,20 @@ gives 0 'undo reverts that part' guard undo -y
 no 'undo deletes the directory around the part' test -e "$HOME/made"
 gives 0 'this run can be discarded' guard discard -y "$run"
 
+# --- a deleted directory after an undo ---
+mkdir -p "$HOME/made/sub"
+echo x >"$HOME/made/sub/x"
+gives 0 'a run deletes a directory' guard run -- sh -c 'rm -r ~/made'
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+gives 0 'the deletion is applied' guard apply -y "$run" "$HOME/made"
+gives 0 'the deletion is undone' guard undo -y
+gives 0 'the run that deleted it goes on' \
+	guard run --continue "$run" -- sh -c 'echo 1 >~/.later'
+gives 0 'what guard restored is no edit of the user' \
+	guard apply -y "$run" "$HOME/made"
+no 'the deletion is applied again' test -e "$HOME/made"
+gives 0 'the run that deleted it can be discarded' guard discard -y "$run"
+
 # --- a deleted directory whose mode the run changed ---
 mkdir "$HOME/made"
 gives 0 'a run changes the mode of a directory' \
