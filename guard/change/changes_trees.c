@@ -113,7 +113,8 @@ static int import_list(struct context *c, const struct session *s, size_t index,
 	uint64_t seq = applied_base_seq(s, index);
 	AUTO(entry) struct entry result = {0};
 
-	if (!root->list.count || !seq)
+	/* Without a base the tree has only what was applied. */
+	if (!root->list.count || !s->roots[index].base)
 		return 0;
 	if (lacks_space(c, root))
 		return fail(err, ENOSPC, "the disk of the store is full");

@@ -263,9 +263,9 @@ gives 0 'discard accepts the paths of the home' \
 gives 0 'the run goes on' guard run --continue "$run" -- sh -c 'echo >>made'
 is "$(listed "$run")" '' 'it has no change in the home'
 gives 0 'undo takes the discard back' guard undo -y
-gives 0 'diff lists the run' guard diff --name-only "$run" "$HOME"
-is "$(cat "$out")" '~/.ccache/kept
-~/.tool' 'the discarded changes are pending again'
+# The base of the run that went on does not have them.
+is "$(listed "$run" | sed 's/A /M /g')" 'M ~/.ccache/kept,M ~/.tool,' \
+	'the discarded changes are pending again'
 gives 0 'the discarded changes can be applied' \
 	guard apply -y --theirs "$run" "$HOME/.tool" "$HOME/.ccache"
 is "$(cat "$HOME/.tool" "$HOME/.ccache/kept")" 'run
@@ -325,8 +325,10 @@ gives 0 'the run with a mode can be discarded' guard discard -y "$run"
 mkdir "$HOME/gate"
 mkfifo "$HOME/gate/go"
 echo mine >"$HOME/.tool"
-guard run --rw "$HOME/gate" -- sh -c 'echo live >~/.tool; : >made
-	read -r line <~/gate/go' >"$T/live.out" 2>"$T/live.err" &
+echo mine >"$HOME/.second"
+guard run --rw "$HOME/gate" -- sh -c 'echo live >~/.tool
+	: >made; until read -r line <~/gate/go; do :; done; echo live >~/.second
+	: >more; until read -r line <~/gate/go; do :; done' >"$T/live.out" 2>"$T/live.err" &
 until run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$T/live.err") &&
 	[ -n "$run" ] && [ -e "$state/runs/$run/upper/made" ]; do
 	kill -0 $! || break
@@ -334,11 +336,19 @@ done
 gives 0 'apply accepts a path of the home of a live run' \
 	guard apply -y "$run" "$HOME/.tool"
 echo >"$HOME/gate/go"
+until [ -e "$state/runs/$run/upper/more" ]; do
+	kill -0 $! || break
+done
+is "$(listed "$run")" 'M ~/.second,' \
+	'the list of the live run has the changes that were not applied'
+gives 0 'a second path of the live run is applied' \
+	guard apply -y "$run" "$HOME/.second"
+echo >"$HOME/gate/go"
 wait
 is "$(listed "$run")" '' 'at its end the run has no change in the home'
-gives 0 'undo reverts what was applied during the run' guard undo -y
-is "$(cat "$HOME/.tool") $(listed "$run")" 'mine M ~/.tool,' \
-	'the change is pending again'
+gives 0 'undo reverts what was applied during the run' guard undo -y 2
+is "$(cat "$HOME/.tool") $(listed "$run")" 'mine M ~/.second,M ~/.tool,' \
+	'the changes are pending again'
 gives 0 'the run that was live can be discarded' guard discard -y "$run"
 
 # --- the clock was set back since the start of the run ---
