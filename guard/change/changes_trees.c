@@ -113,7 +113,7 @@ static int import_list(struct context *c, const struct session *s, size_t index,
 	uint64_t seq = applied_base_seq(s, index);
 	AUTO(entry) struct entry result = {0};
 
-	/* Without a base the tree has only what was applied. */
+	/* Without a base the tree holds the applied paths alone. */
 	if (!root->list.count || !s->roots[index].base)
 		return 0;
 	if (lacks_space(c, root))
