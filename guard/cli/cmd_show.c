@@ -205,13 +205,14 @@ static int show_run_path(struct context *c, const char *arg,
 
 	if (got <= 0)
 		return got;
-	fd = got = runview_open(&s, path, err);
+	/* The result has unchanged files, too, and no later writes into the
+	 * layer. */
+	if (runview_result(c, &s, path, &e, &unexpected) > 0)
+		got = show_entry(c->store, &e, o, err);
+	else
+		fd = got = runview_open(&s, path, err);
 	if (fd >= 0)
 		got = print_run_file(fd, o, err);
-	/* Unchanged files are in the result of the run. */
-	else if ((fd == -ENOENT || fd == -EISDIR) &&
-		 runview_result(c, &s, path, &e, &unexpected) > 0)
-		got = show_entry(c->store, &e, o, err);
 	return got < 0 ? err_context(err, "run %s: %s", session_label(&s),
 				     text_quote(path))
 		       : 1;

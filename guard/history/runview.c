@@ -131,23 +131,25 @@ int runview_result(struct context *c, const struct session *s, const char *path,
 		   struct entry *ret, struct err *err)
 {
 	AUTO(snapshot) struct snapshot result = {0};
-	const char *rest = path_below(path, s->project)
-				   ? path_rest(path, s->project)
-				   : path;
-	uint64_t seq = s->roots[0].result;
+	bool relative = path[0] != '/';
+	const struct session_root *root =
+		&s->roots[relative || path_below(path, s->project)
+				  ? 0
+				  : s->root_count];
 	size_t i;
 
 	for (i = 1; i < s->root_count; i++)
-		if (path_below(path, s->roots[i].path)) {
-			rest = path_rest(path, s->roots[i].path);
-			seq = s->roots[i].result;
-		}
-	if (!seq || !path_ok(rest))
+		if (path_below(path, s->roots[i].path))
+			root = &s->roots[i];
+	if (!root->result || (!relative && !path_below(path, root->path)))
+		return 0;
+	path = relative ? path : path_rest(path, root->path);
+	if (!path_ok(path))
 		return 0;
 	if (context_store(c, STORE_READ, err) < 0 ||
-	    catalog_load(c->store, seq, &result, err) < 0)
+	    catalog_load(c->store, root->result, &result, err) < 0)
 		return -err->num;
-	return tree_lookup(c->store, &result.root, rest, ret, err);
+	return tree_lookup(c->store, &result.root, path, ret, err);
 }
 
 /* The entries of a directory in one of the run's own; prefix: put before the

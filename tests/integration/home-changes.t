@@ -199,6 +199,8 @@ gives 0 'apply takes the stored files of the home' \
 	guard apply -y "$run" "$HOME/.tool" "$HOME/.late"
 is "$(cat "$HOME/.tool" "$HOME/.late")" 'left
 left' 'a later write into the layer of the home is no change of the run'
+gives 0 'show prints a file of the home' guard show "$run:$HOME/.tool"
+is "$(cat "$out")" left 'as the run left it'
 gives 0 'undo reverts it' guard undo -y
 echo mine >>"$HOME/.tool"
 gives 1 'an edit after the end of the run is a conflict' \
