@@ -57,8 +57,15 @@ int recover_set_undone_state(struct context *c, struct session *s,
 			     const struct action *a, bool complete,
 			     struct err *err)
 {
-	return !a->undone ? recover_set_run_state(c, s, complete, err)
-			  : session_set_state(s, RUN_ENDED, err);
+	struct err ignored;
+
+	if (!a->undone)
+		return recover_set_run_state(c, s, complete, err);
+	/* Without stored results the layer alone has the changes. */
+	(void)session_base(s, false, &ignored);
+	if (!changes_are_stored(s))
+		(void)restore_run_upper(c, s);
+	return session_set_state(s, RUN_ENDED, err);
 }
 
 /* Sets the state of the interrupted action's run: applied or pending. Returns

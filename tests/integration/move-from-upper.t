@@ -95,6 +95,19 @@ grep -v 'n80\( \|$\)\|sub$' "$T/look" >"$T/wanted"
 ok 'apply writes the same directory with the later change' \
 	same "$T/wanted" "$T/is"
 
+# --- an earlier guard has applied the run ---
+is "$(find "$state/runs" -path "*/$run/upper/new")" '' \
+	'the apply has moved the directory'
+record=$(find "$state/runs" -path "*/$run/record")
+sed -i '/^stored=/d' "$record"
+gives 0 'undo accepts a run without stored results' guard undo -q -y
+ok 'the layer has the directory again' test -e "$upper/new/sub/n79"
+gives 0 'diff accepts that run' guard diff --name-only
+says "$out" new/sub/n79
+gives 0 'apply accepts it, too' guard apply -q -y
+look new | grep -v 'sub$' >"$T/is"
+ok 'apply writes the same directory again' same "$T/wanted" "$T/is"
+
 # --- the applied directory is lost ---
 chmod 755 new/shut
 mv new "$T/new"
