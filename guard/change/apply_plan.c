@@ -306,9 +306,10 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	const struct session *s = &a->p->session;
 	size_t i;
 
-	/* The disk may be too full for all files of an unstored result, but not
-	 * for the named ones. */
-	bool scan = resolve_run_has_paths(a->p) && !changes_are_stored(s) &&
+	/* Of a live run all files would be stored each time, for the named
+	 * ones.
+	 */
+	bool scan = resolve_run_has_paths(a->p) && s->live &&
 		    !session_has_applied(s);
 
 	if ((scan ? changes_load(s, &a->c->state, &a->changes, err)
