@@ -162,46 +162,6 @@ static bool is_named_in_home(const char *path, char *const *paths)
 	return false;
 }
 
-static bool makes_dir(const struct change *c)
-{
-	return (c->kind == CHANGE_ADDED || c->kind == CHANGE_TYPE) &&
-	       S_ISDIR(c->now.mode);
-}
-
-/* take_options.only of the named changes. For a directory whose permissions
- * alone change, only the directory itself is read, without its entries. A
- * directory that the apply makes is read with all entries: an undo deletes it.
- */
-static char **list_home_paths(const struct apply_plan *a)
-{
-	const struct changes_root *home = changes_home(&a->changes);
-	const struct change_list *list = &home->list;
-	char *const *paths = resolve_run_home_paths(a->p);
-	char **only = mem_zalloc(sizeof(*only));
-	const char *last = NULL, *made = NULL;
-	size_t i;
-
-	for (i = 0; i < list->count; i++) {
-		const struct change *c = &list->items[i];
-		bool alone =
-			c->kind == CHANGE_META && changes_is_dir(home, c->path);
-		auto_free char *path = NULL;
-
-		if (made && !path_below(c->path, made))
-			made = NULL;
-		if (!made && makes_dir(c))
-			made = c->path;
-		if (!is_named_in_home(c->path, paths) ||
-		    (last && path_below(c->path, last)))
-			continue;
-		last = alone ? NULL : made ?: c->path;
-		path = mem_printf("%s%s", made ?: c->path,
-				  alone && !made ? "/" : "");
-		mem_list_add(&only, path);
-	}
-	return only;
-}
-
 /* Sets the paths in *tree to the entries of another tree. */
 static int copy_paths(struct store *store, const struct change_list *list,
 		      const struct entry *from, struct entry *tree,
@@ -249,6 +209,7 @@ static int load_home_want(struct apply_plan *a, struct err *err)
 	const struct changes_root *home = changes_home(&a->changes);
 	char *const *paths = resolve_run_home_paths(a->p);
 	struct change_list named = {0}, stored = {0}, caches = {0};
+	struct changes_root read = *home; /* borrowed */
 	AUTO(entry) struct entry want = {0};
 	int got;
 
@@ -263,7 +224,8 @@ static int load_home_want(struct apply_plan *a, struct err *err)
 		*VEC_ADD(&named) = *c;
 		*VEC_ADD(changes_is_cache(c->path) ? &caches : &stored) = *c;
 	}
-	root->only = list_home_paths(a);
+	read.list = named;
+	root->only = late_base_paths(&read);
 	got = refresh_root(a, index, err);
 	if (got == 0)
 		got = take_root_base(a, index, err);

@@ -27,20 +27,47 @@ struct wanted {
 };
 
 struct wanted_list {
+	const struct changes_root *root;
 	VEC(struct wanted) all;
+	char *dir; /* the last one that was found */
 };
+
+/* The length of the first part of the path that is no real directory. */
+static size_t find_missing(struct wanted_list *list, const char *path)
+{
+	auto_free char *parent = path_parent(path);
+	size_t len;
+
+	if (list->dir && strcmp(parent, list->dir) == 0)
+		return strlen(path);
+	for (len = strcspn(path, "/"); path[len];
+	     len += 1 + strcspn(path + len + 1, "/")) {
+		auto_free char *dir = mem_strndup(path, len);
+
+		if (!changes_is_dir(list->root, dir))
+			return len;
+	}
+	free(list->dir);
+	list->dir = TAKE(parent);
+	return len;
+}
 
 static void add_wanted_path(struct wanted_list *list, const char *path,
 			    bool alone)
 {
 	const char *git = strstr(path, GIT);
-	size_t len = strlen(path);
+	size_t len = find_missing(list, path);
+
+	/* An apply makes the missing directory, and an undo deletes it, with
+	 * all entries. */
+	alone = alone && !path[len];
 
 	/* Of a repository everything: a part of it says nothing. */
 	for (; git; git = strstr(git + 1, GIT)) {
 		const char *end = git + strlen(GIT);
 
-		if ((git != path && git[-1] != '/') || (*end && *end != '/'))
+		if ((git != path && git[-1] != '/') || (*end && *end != '/') ||
+		    (size_t)(end - path) > len)
 			continue;
 		len = (size_t)(end - path);
 		alone = false;
@@ -102,12 +129,13 @@ static char **end_wanted(struct wanted_list *list)
 	for (i = 0; i < list->all.count; i++)
 		free(list->all.items[i].path);
 	free(list->all.items);
+	free(list->dir);
 	return paths;
 }
 
 char **late_base_paths(const struct changes_root *root)
 {
-	struct wanted_list wanted = {0};
+	struct wanted_list wanted = {.root = root};
 
 	add_changes(&wanted, root);
 	return end_wanted(&wanted);
@@ -119,7 +147,7 @@ static int list_paths(struct store *store, const struct changes_root *root,
 		      uint64_t applied, char ***ret, struct err *err)
 {
 	AUTO(snapshot) struct snapshot left = {0};
-	struct wanted_list wanted = {0};
+	struct wanted_list wanted = {.root = root};
 	int got = applied ? catalog_load(store, applied, &left, err) : 0;
 
 	add_changes(&wanted, root);

@@ -353,6 +353,19 @@ is "$(cat "$HOME/.tool") $(listed "$run")" 'mine M ~/.second,M ~/.tool,' \
 	'the changes are pending again'
 gives 0 'the run that was live can be discarded' guard discard -y "$run"
 
+# --- a directory that the user deleted since ---
+mkdir -p "$HOME/lost/deep"
+gives 0 'a run adds a file in a directory of the home' \
+	guard run -- sh -c 'echo new >~/lost/deep/file'
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+rm -r "$HOME/lost"
+gives 0 'apply --theirs makes the directory again' \
+	guard apply -y --theirs "$run" "$HOME/lost"
+is "$(cat "$HOME/lost/deep/file")" new 'with the file'
+gives 0 'undo deletes it' guard undo -y
+no 'completely' test -e "$HOME/lost"
+gives 0 'that run is discarded' guard discard -y "$run"
+
 # --- the clock was set back since the start of the run ---
 gives 0 'a run changes a file before the clock is set back' \
 	guard run -- sh -c 'echo clock >~/.tool'
