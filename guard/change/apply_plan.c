@@ -268,9 +268,7 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	const struct session *s = &a->p->session;
 	size_t i;
 
-	/* Of a live run all files would be stored each time, for the named
-	 * ones.
-	 */
+	/* The files of a live run would be stored again by each apply. */
 	bool scan = resolve_run_has_paths(a->p) && s->live &&
 		    !session_has_applied(s);
 
