@@ -45,9 +45,8 @@ int applied_base_move_left(struct store *store, const struct session *s,
 int applied_base_add(struct store *store, const struct session *s, size_t root,
 		     const struct entry *tree, const struct snapshot *like,
 		     uint64_t *ret, struct err *err);
-/* Makes the directories above the path that are missing, as the tree has them.
- * Returns 0; or the length of the first one that is no directory in the tree.
- */
+/* Makes the missing directories above the path, as the tree has them. Returns
+ * 0; or the length of the path up to an entry that is no directory there. */
 int applied_base_dirs_above(struct tree_editor *editor, struct lookup *tree,
 			    const char *path, struct err *err);
 /* Sets the path to the tree's entry; of a directory without its entries. The

@@ -29,7 +29,7 @@ struct wanted {
 struct wanted_list {
 	const struct changes_root *root;
 	VEC(struct wanted) all;
-	char *dir; /* the last one that was found */
+	char *dir; /* a real directory, of the last path */
 };
 
 /* The length of the first part of the path that is no real directory. */
