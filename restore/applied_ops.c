@@ -282,7 +282,6 @@ int applied_ops_replay(const struct applied_ops *d, struct store *store,
 		       char *const *only, struct entry *root, struct err *err)
 {
 	struct tree_editor *ed = tree_editor_new(store, root);
-	struct entry changed = {0};
 	int got = 0;
 	size_t i;
 
@@ -298,12 +297,5 @@ int applied_ops_replay(const struct applied_ops *d, struct store *store,
 					     did->to->mode ? did->to : NULL,
 					     err);
 	}
-	if (got >= 0)
-		got = tree_editor_save(ed, &changed, err);
-	tree_editor_free(&ed);
-	if (got < 0)
-		return got;
-	entry_free(root);
-	*root = changed;
-	return 0;
+	return tree_editor_end(&ed, got, root, err);
 }

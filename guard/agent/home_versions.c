@@ -527,17 +527,9 @@ static int replace_entry(struct store *store, struct entry *root,
 			 struct err *err)
 {
 	struct tree_editor *editor = tree_editor_new(store, root);
-	struct entry edited = {0};
-	int got = tree_editor_put(editor, path, e, err);
 
-	if (got == 0)
-		got = tree_editor_save(editor, &edited, err);
-	tree_editor_free(&editor);
-	if (got < 0)
-		return got;
-	entry_free(root);
-	*root = edited;
-	return 0;
+	return tree_editor_end(&editor, tree_editor_put(editor, path, e, err),
+			       root, err);
 }
 
 /* Later runs write the same file, for their counters. The present file becomes

@@ -382,7 +382,6 @@ static int put_git(struct apply_plan *a, struct apply_commits *ac,
 		   const struct entry *git, struct entry *root, struct err *err)
 {
 	struct tree_editor *editor = tree_editor_new(a->c->store, root);
-	AUTO(entry) struct entry made = {0};
 	int got = tree_editor_put(editor, GIT, git, err);
 
 	if (got == 0 && ac)
@@ -395,15 +394,7 @@ static int put_git(struct apply_plan *a, struct apply_commits *ac,
 		got = put_log(a, ac, "HEAD", editor, err);
 	if (got == 0 && ac)
 		got = put_log(a, ac, ac->to.branch, editor, err);
-	if (got == 0)
-		got = tree_editor_save(editor, &made, err);
-	tree_editor_free(&editor);
-	if (got < 0)
-		return got;
-	entry_free(root);
-	*root = made;
-	made = (struct entry){0};
-	return 0;
+	return tree_editor_end(&editor, got, root, err);
 }
 
 static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)

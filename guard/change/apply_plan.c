@@ -169,21 +169,13 @@ static int copy_paths(struct store *store, const struct change_list *list,
 {
 	AUTO(lookup) struct lookup lookup = {.store = store, .root = from};
 	struct tree_editor *editor = tree_editor_new(store, tree);
-	struct entry made = {0};
 	size_t i;
 	int got = 0;
 
 	for (i = 0; i < list->count && got == 0; i++)
 		got = applied_base_copy(editor, &lookup, list->items[i].path,
 					err);
-	if (got == 0)
-		got = tree_editor_save(editor, &made, err);
-	tree_editor_free(&editor);
-	if (got < 0)
-		return got;
-	entry_free(tree);
-	*tree = made;
-	return 0;
+	return tree_editor_end(&editor, got, tree, err);
 }
 
 /* The present caches are the base of theirs: they are in no stored tree. What

@@ -334,15 +334,10 @@ static int widen_root(struct context *c, const struct session *s, size_t index,
 	if (root->result)
 		got = tree_diff(c->store, &late.root, &other.root, widen_path,
 				&w, err);
-	if (got == 0)
-		got = tree_editor_save(w.editor, &made, err);
-	tree_editor_free(&w.editor);
+	got = tree_editor_end(&w.editor, got, &base.root, err);
 	lookup_free(&w.from);
 	if (got < 0)
 		return got;
-	entry_free(&base.root);
-	base.root = made;
-	made = (struct entry){0};
 	if (catalog_add(c->store, &base, err) < 0)
 		return -err->num;
 	*whole = base.seq;

@@ -41,7 +41,6 @@ static int graft_paths(struct store *store, const struct entry *layer,
 {
 	AUTO(lookup) struct lookup from = {.store = store, .root = layer};
 	struct tree_editor *editor = tree_editor_new(store, result);
-	struct entry made = {0};
 	int got = 0;
 
 	for (; *paths && got >= 0; paths++) {
@@ -55,14 +54,7 @@ static int graft_paths(struct store *store, const struct entry *layer,
 			got = put_path(store, editor, layer, top ?: *paths,
 				       err);
 	}
-	if (got >= 0)
-		got = tree_editor_save(editor, &made, err);
-	tree_editor_free(&editor);
-	if (got < 0)
-		return got;
-	entry_free(result);
-	*result = made;
-	return 0;
+	return tree_editor_end(&editor, got, result, err);
 }
 
 static int edit_root(struct context *c, struct session *s, size_t index,

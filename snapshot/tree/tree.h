@@ -139,6 +139,10 @@ int tree_editor_get(struct tree_editor *ed, const char *path, struct entry *ret,
 		    struct err *err);
 int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
 		     struct err *err);
+/* After the last change, which returned got: saves the tree in place of *tree,
+ * unless got is an error, and frees the editor. 0, got or a negative errno. */
+int tree_editor_end(struct tree_editor **ed, int got, struct entry *tree,
+		    struct err *err);
 
 /* --- encoding, used by tree_save() and tree_load() --- */
 

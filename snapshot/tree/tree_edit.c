@@ -452,3 +452,18 @@ int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
 	entry_copy(ret_root, &ed->root.entry);
 	return 0;
 }
+
+int tree_editor_end(struct tree_editor **ed, int got, struct entry *tree,
+		    struct err *err)
+{
+	struct entry made = {0};
+
+	if (got >= 0)
+		got = tree_editor_save(*ed, &made, err);
+	tree_editor_free(ed);
+	if (got < 0)
+		return got;
+	entry_free(tree);
+	*tree = made;
+	return 0;
+}
