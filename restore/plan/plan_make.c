@@ -11,14 +11,6 @@
 #include "base/sorted.h"
 #include "restore/plan/plan_private.h"
 
-void plan_step_free(struct step *s)
-{
-	free(s->path);
-	entry_free(&s->from);
-	entry_free(&s->to);
-	free(s->hardlink_to);
-}
-
 void plan_free(struct plan *p)
 {
 	size_t i;
@@ -240,7 +232,7 @@ int plan_make(struct store *store, const struct entry *base,
 		.find_now = {.store = store, .root = now},
 	};
 
-	if (planner_run(&pl, err) < 0)
+	if (plan_rows(&pl, err) < 0)
 		return err_context(err, "create the plan");
 	VEC_SORT(&plan.steps, compare_step_order);
 	leave_remains(&plan);

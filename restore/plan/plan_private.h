@@ -1,16 +1,18 @@
 /*
  * Internals of plan_make(): the state that its parts share.
  *
- *	planner.c	visits the differences of base and want (one row each)
+ * Each part calls only parts below it in this list:
+ *
+ *	plan_make.c	sorts the steps into the order of execution
+ *	plan_links.c	hard links of the steps' files
+ *	plan_rows.c	visits the differences of base and want (one row each)
  *			and decides by the entry in now
  *	plan_below.c	directories that want deletes
- *	plan_git.c	everything in a .git
- *	plan_resolve.c	the user's decisions about conflicts
  *	plan_merge.c	merge of contents
  *	plan_meta.c	merge of mode, owner and xattrs
  *	plan_steps.c	adds the steps
- *	plan_links.c	hard links of the steps' files
- *	plan_make.c	sorts the steps into the order of execution
+ *	plan_git.c	everything in a .git
+ *	planner.c	the state: decisions of the user, lists of the plan
  */
 #ifndef GUARD_RESTORE_PLAN_PLAN_PRIVATE_H
 #define GUARD_RESTORE_PLAN_PLAN_PRIVATE_H
@@ -52,8 +54,8 @@ struct planner {
 
 /* Frees the state; the plan stays. */
 void planner_free(struct planner *pl);
-/* Visits all differences and fills pl->plan. */
-int planner_run(struct planner *pl, struct err *err);
+/* Visits all differences of base and want, and fills pl->plan. */
+int plan_rows(struct planner *pl, struct err *err);
 
 /* Adds a conflict; with RESOLVE_OURS, a path that is kept. */
 void planner_conflict(struct planner *pl, enum conflict_kind kind,
@@ -61,6 +63,8 @@ void planner_conflict(struct planner *pl, enum conflict_kind kind,
 /* planner_conflict(), and skips all paths below. */
 void planner_conflict_subtree(struct planner *pl, enum conflict_kind kind,
 			      const char *path);
+/* Adds CONFLICT_UNMERGED, whatever the user decided. */
+void planner_unmerged(struct planner *pl, const char *path);
 /* Marks the path and all paths below as decided. */
 void planner_skip_below(struct planner *pl, const char *path);
 /* Lists a path that keeps the user's version; a path where want replaces it. */
@@ -79,11 +83,6 @@ bool planner_takes_theirs(const struct planner *pl, const char *path);
 bool planner_is_named(const struct planner *pl, const char *path);
 /* Sets the source of all steps from number `from` on. */
 void planner_set_how(struct planner *pl, size_t from, enum step_how how);
-/* Handles a row whose two changes do not agree: merges them, follows the user's
- * decision, or adds the conflict. kind: BOTH_CHANGED, BOTH_ADDED or
- * DELETED_NOW. */
-int plan_resolve(struct planner *pl, enum conflict_kind kind,
-		 const struct row *row, struct err *err);
 /* 1: done by steps, or already equal; 0: cannot be merged; or a negative
  * errno, -ENOPKG: libgit2 is missing. */
 int plan_merge_file(struct planner *pl, const struct row *row, struct err *err);

@@ -110,17 +110,6 @@ static int refuse_step(struct planner *pl, const char *path,
 	return settle_refusal(pl, &refusal, path, from, to);
 }
 
-void step_push(struct planner *pl, enum step_kind kind, const char *path,
-	       const struct entry *from, const struct entry *to)
-{
-	struct step *s = VEC_ADD(&pl->plan->steps);
-
-	s->kind = kind;
-	s->path = mem_strdup(path);
-	entry_copy(&s->from, from);
-	entry_copy(&s->to, to);
-}
-
 int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
 		const struct entry *to, struct err *err)
 {

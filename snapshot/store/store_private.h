@@ -1,8 +1,12 @@
 /*
- * The fields of struct store, for the modules of the store only:
- * store_objects.c (opening, finding, adding), storecommit.c (packs being
- * written and published), store_index.c (packs of other processes, the index
- * over packs) and inventory.c.
+ * The fields of struct store, for the modules of the store only. Each calls
+ * only modules below it in this list:
+ *
+ *	inventory.c	every pack and record, for prune and repair
+ *	store_objects.c	opening, finding, adding
+ *	storecommit.c	packs being written and published
+ *	store_index.c	packs of other processes, the index over packs
+ *	store_place.c	the bytes of an object
  *
  * Locks, always in this order: the commit lock (a file, between processes),
  * `mutex` (all fields below it), the mutex of the block cache. Hashing,

@@ -18,16 +18,6 @@
 #define PACK_LEN ((uint64_t)64 << 20)
 #define PACK_OBJECTS (1u << 16)
 
-int store_fail(struct store *s, const struct err *err)
-{
-	(void)pthread_mutex_lock(&s->mutex);
-	if (!s->failed.num)
-		s->failed = *err;
-	(void)pthread_cond_broadcast(&s->changed);
-	(void)pthread_mutex_unlock(&s->mutex);
-	return -err->num;
-}
-
 /* Under the mutex: subtracts count from `busy`. */
 static void store_busy_done(struct store *s, unsigned int count)
 {
