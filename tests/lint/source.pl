@@ -8,7 +8,7 @@ use warnings;
 
 my $max_function = 120;
 my ($rules, $objects) = @ARGV;
-my (%layer, @headers, @words, %exports, %family);
+my (%layer, @headers, @words, %exports, %family, %circle);
 my $bad = 0;
 
 sub complain {
@@ -27,6 +27,7 @@ while (<$in>) {
 	elsif ($kind eq 'words') { push @words, [[split ' ', $what], @list] }
 	elsif ($kind eq 'family') { $family{$_} = $what for @list }
 	elsif ($kind eq 'exports') { $exports{$what} = [@list] }
+	elsif ($kind eq 'circle') { $circle{$_} = $what for @list }
 	else { die "$rules:$.: unknown rule '$kind'\n" }
 }
 close $in;
@@ -154,15 +155,55 @@ circles('headers', \%header_edges);
 circles('modules', \%module_edges);
 
 # One nm for all: a process for each object took most of the time.
-my %symbols;
+my (%symbols, %needs, %home);
 my @objects = grep { -e } map { "$objects/" . module($_) . '.o' }
 	grep { /\.c$/ } @files;
-open my $nm, '-|', 'nm', '-A', '-g', '--defined-only', @objects
-	or die "nm: $!\n";
+open my $nm, '-|', 'nm', '-A', '-g', @objects or die "nm: $!\n";
 while (<$nm>) {
-	push @{$symbols{$1}}, $2 if m|^\Q$objects\E/(.*)\.o:.*\s[A-Z]\s+(\S+)$|;
+	next unless m|^\Q$objects\E/(.*)\.o:.*\s([A-Z])\s+(\S+)$|;
+	if ($2 eq 'U') { push @{$needs{$1}}, $3 }
+	else { push @{$symbols{$1}}, $3; $home{$3} = $1 }
 }
 close $nm or die "nm failed\n";
+
+# Files that call each other, whatever header declares the functions: the
+# strongly connected components of the calls, by Tarjan's algorithm.
+sub file_circles {
+	my (%number, %lowest, %waits, @stack, @found, $visit);
+	$visit = sub {
+		my ($file) = @_;
+		$number{$file} = $lowest{$file} = scalar keys %number;
+		push @stack, $file;
+		$waits{$file} = 1;
+		for my $other (map { $home{$_} // () } @{$needs{$file} // []}) {
+			my $low = $number{$other};
+			if (!defined $low) {
+				$visit->($other);
+				$low = $lowest{$other};
+			} elsif (!$waits{$other}) {
+				next;
+			}
+			$lowest{$file} = $low if $low < $lowest{$file};
+		}
+		return if $lowest{$file} != $number{$file};
+		my @members;
+		do {
+			push @members, pop @stack;
+			delete $waits{$members[-1]};
+		} until $members[-1] eq $file;
+		push @found, [sort @members] if @members > 1;
+	};
+	for (sort keys %needs) { $visit->($_) unless defined $number{$_} }
+	return @found;
+}
+my %in_circle;
+for my $members (file_circles()) {
+	$in_circle{$_} = 1 for @$members;
+	complain "files that call each other: @$members"
+		if grep { !$circle{$_} } @$members;
+}
+complain "$_ is in no circle any more: remove it from $rules"
+	for grep { !$in_circle{$_} } sort keys %circle;
 
 for my $file (grep { /\.c$/ } @files) {
 	my $module = module($file);
