@@ -44,7 +44,10 @@ DEPTHS = $(LAYERS) $(LAYERS:=/*) $(LAYERS:=/*/*)
 SOURCES := $(sort $(wildcard $(DEPTHS:=/*.c)))
 HEADERS := $(wildcard $(DEPTHS:=/*.h))
 MAIN = guard/cli/main.c
-LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES)))
+# Texts that are compiled in (base/shipped.h).
+TEXTS := $(sort $(wildcard guard/agent/profiles/*))
+LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
+	$(BUILD)/obj/shipped.o
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
 # Programs of the test harness: one file each, libc only.
@@ -90,9 +93,35 @@ $(COMPLETIONS): $(BUILD)/docs/completion.%: $(TABLE) docs/completion.% \
 	$(Q)awk -v shell=$* -f docs/completion.awk $(TABLE) \
 		docs/completion.$* >$@
 
-$(BUILD)/guard: $(BUILD)/obj/guard/cli/main.o $(BUILD)/libguard.a
+$(BUILD)/guard: $(BUILD)/obj/guard/cli/main.o $(BUILD)/libguard.a \
+		| $(BUILD)/texts.checked
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+# As texts of C; again when a file is new or gone, too.
+$(BUILD)/shipped.c: $(TEXTS) $(sort $(dir $(TEXTS)))
+	@mkdir -p $(@D)
+	$(Q){ echo '#include "base/shipped.h"'; \
+	echo 'const struct shipped_text shipped_texts[] = {'; \
+	for text in $(TEXTS); do \
+		echo "{ \"$$text\","; \
+		sed -e 's/[\"]/\\&/g' -e 's/.*/"&\\n"/' "$$text"; \
+		echo '},'; \
+	done; echo '{0} };'; } >$@.new
+	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(BUILD)/obj/shipped.o: $(BUILD)/shipped.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# Not run where it was built for another machine, whose number stands in bytes
+# 18 and 19 of a program.
+CHECK_TEXTS = $(BUILD)/tests/lint/texts
+$(BUILD)/texts.checked: $(CHECK_TEXTS)
+	$(Q)number() { od -An -tx1 -j18 -N2 "$$1"; }; \
+	[ "$$(number $<)" != "$$(number /bin/sh)" ] || $<
+	@: >$@
 
 $(BUILD)/libguard.a: $(LIB_OBJECTS)
 	@rm -f $@
@@ -129,7 +158,7 @@ $(TOOLS): $(BUILD)/%: %.c
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $<
 
-$(STORE_TOOLS): $(BUILD)/%: %.c $(BUILD)/libguard.a
+$(STORE_TOOLS) $(CHECK_TEXTS): $(BUILD)/%: %.c $(BUILD)/libguard.a
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $< \
@@ -196,7 +225,7 @@ hostile:
 SYNTAX := $(patsubst %,$(BUILD)/syntax/%,$(SOURCES) \
 	$(filter-out $(SOURCES:.c=.h),$(HEADERS)) \
 	$(UNIT_SOURCES) $(TOOL_SOURCES) $(STORE_TOOLS:$(BUILD)/%=%.c) \
-	tests/calls/count.c \
+	tests/calls/count.c tests/lint/texts.c \
 	$(FUZZ_SOURCES) $(FUZZ_DRIVER))
 
 syntax: $(SYNTAX)
@@ -385,5 +414,5 @@ help:
 	install install-strip uninstall deb distro release clean \
 	help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/cli/main.d \
-	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) $(COUNTING).d \
+	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) $(CHECK_TEXTS).d $(COUNTING).d \
 	$(FUZZ_TARGETS:=.d) $(SYNTAX:=.d)

@@ -13,7 +13,7 @@
  * or the name of the command), then the project's own file, which can only
  * restrict:
  *
- *	shipped			profile_shipped.c
+ *	shipped			guard/agent/profiles/NAME, compiled in
  *	the user's		~/.config/guard/agents/NAME, added to it
  *	the project's		.guard/profile
  *

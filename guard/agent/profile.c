@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/path.h"
+#include "base/shipped.h"
 #include "base/text.h"
 #include "base/vec.h"
 
@@ -298,4 +299,16 @@ char *profile_path(const struct profile_item *item, const char *home,
 	if (item->value[0] == '/')
 		return mem_strdup(item->value);
 	return project ? path_join(project, item->value) : NULL;
+}
+
+const char *profile_shipped(const char *name)
+{
+	auto_free char *path = path_join(PROFILE_SHIPPED_DIR, name);
+
+	return shipped_text(path);
+}
+
+const char *profile_shipped_name(size_t n)
+{
+	return shipped_name(PROFILE_SHIPPED_DIR, n);
 }

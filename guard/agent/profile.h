@@ -40,6 +40,10 @@
  * may be relative to the project. A value of env that begins with ~/ is a path
  * too.
  *
+ * A data line names a file or a directory that an agent writes in a plain
+ * session, and that no session executes or obeys. A repository that an agent
+ * keeps for itself is no data as a whole: git obeys its config and its hooks.
+ *
  * A project's file can only restrict: it may hold ro and hide, and ro only for
  * paths in the project.
  *
@@ -52,6 +56,10 @@
 #include <stddef.h>
 
 #include "base/err.h"
+
+/* The shipped profiles in the source tree: a file each (base/shipped.h), in the
+ * words of a user's own. "default" is for every run. */
+#define PROFILE_SHIPPED_DIR "guard/agent/profiles"
 
 /* Largest file; a larger one is refused. */
 #define PROFILE_BYTES_MAX (64u << 10)
@@ -124,9 +132,9 @@ char *profile_path(const struct profile_item *item, const char *home,
 /* An agent's name: letters, digits, '.', '_', '-', not in front. */
 bool profile_name_ok(const char *name);
 
-/* profile_shipped.c: the text that guard brings along, or NULL. */
+/* The text that guard brings along, or NULL. */
 const char *profile_shipped(const char *name);
-/* The n-th name, NULL behind the last. */
+/* The n-th name, in their order; NULL behind the last. */
 const char *profile_shipped_name(size_t n);
 
 #endif
