@@ -41,6 +41,48 @@ int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 	return TAKE_FD(fd);
 }
 
+/*
+ * A visible lock consists of two locks of one descriptor. flock(2) decides
+ * which process has it. A query uses the write lock (F_OFD_SETLK), which
+ * F_OFD_GETLK tests without taking it. A query by flock(2) would take the lock
+ * for a short time, and another process's real attempt would fail.
+ */
+int lock_take_visible(int dirfd, const char *name, bool wait, struct err *err)
+{
+	struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	auto_close int fd = lock_take(dirfd, name, true, wait, err);
+
+	if (fd < 0)
+		return fd;
+	if (fcntl(fd, F_OFD_SETLK, &range) < 0)
+		return fail_errno(err, "lock %s", text_quote(name));
+	return TAKE_FD(fd);
+}
+
+int lock_is_held(int dirfd, const char *name, struct err *err)
+{
+	struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	auto_close int fd = RETRY_ENOENT(
+		openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &range) < 0)
+		return fail_errno(err, "stat lock %s", text_quote(name));
+	return range.l_type != F_UNLCK;
+}
+
+void lock_release(int *fd)
+{
+	struct flock range = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
+	if (*fd <= 0)
+		return;
+	(void)fcntl(*fd, F_OFD_SETLK, &range);
+	(void)flock(*fd, LOCK_UN);
+	fd_close(fd);
+}
+
 #define LOCKS_MAX (1u << 20)
 
 /* "guard review", or the name of another program. */

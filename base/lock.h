@@ -13,6 +13,15 @@
  */
 int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 	      struct err *err);
+/* lock_take() of an exclusive lock that lock_is_held() answers about. */
+int lock_take_visible(int dirfd, const char *name, bool wait, struct err *err);
+/* Whether a process, this one included, has that lock: 1, 0 (also without the
+ * file) or a negative errno. Takes nothing. */
+int lock_is_held(int dirfd, const char *name, struct err *err);
+/* Releases the lock and closes *fd (0 and -1: none). Not by close(2) alone: a
+ * process that was forked a moment ago and has not run yet still has the
+ * descriptor, and with it the lock. */
+void lock_release(int *fd);
 /* The other processes that hold a lock on the file, from /proc/locks, for
  * people: "process 123 (guard review)"; "another guard process" if they are
  * unknown. To free. */

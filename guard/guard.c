@@ -12,6 +12,7 @@
 #include "guard/parse/parse_worker.h"
 #include "guard/review/judgement.h"
 #include "guard/state/report.h"
+#include "overlay/session_list.h"
 
 struct guard {
 	struct context context;

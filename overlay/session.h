@@ -31,26 +31,7 @@
 #include "base/mem.h"
 #include "base/meta.h"
 #include "base/record.h"
-
-/*
- * Ids of runs: four random characters, "-", and the seconds since 2020 in six
- * base-36 digits: "kq7m-3mk9zq". The first character is a letter, so that no id
- * looks like a date or a number. Earlier versions made "3mk9zq-4t", seconds and
- * a fraction. The "-" is at another place: no id of one form is a prefix of an
- * id of the other.
- */
-
-#define SESSION_ID_LEN 11
-
-/* Whether text has exactly the form of an id. */
-bool session_id_ok(const char *text);
-
-/* Names of runs: a letter, then at most 31 letters, digits, ".", "_" or "-";
- * not "latest", and no id. */
-
-#define SESSION_NAME_MAX 32
-
-bool session_name_ok(const char *text);
+#include "overlay/session_id.h"
 
 enum run_state {
 	RUN_NEW,
@@ -110,11 +91,10 @@ struct session {
 	struct record more; /* keys of higher layers, saved unchanged */
 };
 
-/* Frees the fields and releases the lock, also for descriptors that a forked
- * process has inherited. */
+/* No session: what session_free() leaves. */
+#define SESSION_NONE ((struct session){.fd = -1, .lock_fd = -1})
+/* Frees the fields and releases the lock with lock_release(). */
 void session_free(struct session *s);
-/* Releases the lock alone, in the same way. */
-void session_unlock(struct session *s);
 /* The name that the user gave the run, or NULL. Valid as long as the session.
  */
 const char *session_name(const struct session *s);
@@ -162,75 +142,10 @@ int session_set_state(struct session *s, enum run_state state, struct err *err);
  * before the continuation is valid again. */
 int session_forget_resumed(const struct session *s, struct err *err);
 
-/* Result of session_list(); free with session_list_free(). */
-struct session_list {
-	struct session *items;
-	size_t count, capacity;
-	struct err unread; /* .num 0: all records were read */
-	int64_t unread_time; /* session_id_time() of the newest unread one */
-	size_t elsewhere; /* number of pending sessions not opened */
-};
-/* Lists all sessions, oldest first, without their locks. live: only sessions
- * whose lock another process holds. A session with an unreadable record is
- * skipped, and ret->unread has the error of the first such record. */
-int session_list(int runs_fd, bool live, struct session_list *ret,
-		 struct err *err);
-/* session_list() of the pending sessions, if `here` is not NULL only of those
- * with a root at or above it. Of the closed ones it opens those that are in
- * runs/ still, as earlier versions of guard left them, and moves them. */
-int session_list_pending(int runs_fd, const char *here,
-			 struct session_list *ret, struct err *err);
 /* 1: the run has a directory, 0: it has none; or a negative errno. */
 int session_exists(int runs_fd, const char *id, struct err *err);
 /* Opens the directory of the closed runs. A descriptor, or -1 with errno. */
 int session_open_closed_dir(int runs_fd);
-/* Frees all sessions and empties the list. */
-void session_list_free(struct session_list *list);
-
-/*
- * Writes the sequence numbers of the pre-run snapshots of all roots (0: the
- * root was not stored), or the error text of the failed snapshot. first: where
- * a late base was written before, it stays, with -EEXIST, and the numbers are
- * those of session_base_whole(). A late base holds until the run is started
- * again. The process that takes the snapshot
- * writes them into a file of their own, because it may end after all other
- * processes of the run.
- */
-int session_write_base(const struct session *s, uint64_t seq, const char *error,
-		       bool first, struct err *err);
-/* Takes the lock of that file. Returns a descriptor or a negative errno;
- * -EBUSY: another process takes the snapshot. Called before the fork, so that
- * the lock exists before any process can wait for it. */
-int session_lock_base(const struct session *s, struct err *err);
-/* Loads the sequence numbers that session_write_base() wrote into
- * s->roots[].base, and those of session_put_applied(). wait: while a root has
- * none, waits first for the process that takes the snapshot.
- * Returns the number of the project's snapshot (at most INT_MAX), 0 while none
- * exists, or a negative errno; -ENODATA: the snapshot failed, with its error
- * text. */
-int session_base(struct session *s, bool wait, struct err *err);
-/*
- * Writes session_root.applied and left of all roots, and the base of the home
- * directory, in a file of its own: the record of a live run is its own guard's
- * to write. The caller holds the project's lock. to: the set of files that
- * become durable together; NULL: durable on return.
- */
-#define SESSION_APPLIED "applied-base" /* its name */
-int session_put_applied(const struct session *s, struct atomic_set *to,
-			struct err *err);
-/* Whether anything was applied of the run that was not undone since. */
-bool session_has_applied(const struct session *s);
-/* Waits for the process that takes the snapshots, and loads the numbers of the
- * complete snapshots that it stored beside a late base; 0 in roots without. */
-int session_base_whole(struct session *s, struct err *err);
-/* Calls each() with the number of every snapshot that the directory of a run
- * names as a base or a result, for the list of snapshots to keep. */
-int session_each_snapshot(int run_fd, void (*each)(void *arg, uint64_t seq),
-			  void *arg, struct err *err);
-/* Whether a process is taking the snapshots. Otherwise 0 from session_base() is
- * final. */
-bool session_base_pending(const struct session *s);
-
 /*
  * Moves the run's directory to trash_fd/<unix time>-<reason>-<id>. The caller
  * holds the session's lock: -EBUSY without it. -EINVAL: reason is not one word
@@ -247,10 +162,9 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
  * mount makes a new directory, and the trash is removed with it.
  */
 void session_open_work(const struct session *s);
-/* Lists the ids of the runs whose record is damaged. */
-int session_list_damaged(int runs_fd, struct names *ret, struct err *err);
-/* Opens and locks such a run in *s, which is empty, without its record. 1; 0:
- * the record is not damaged. -EWOULDBLOCK: another process has the run. */
+/* Opens and locks a run with a damaged record in *s, which is empty, without
+ * its record. 1; 0: the record is not damaged. -EWOULDBLOCK: another process
+ * has the run. */
 int session_open_damaged(int runs_fd, const char *id, struct session *s,
 			 struct err *err);
 /* Moves such a run to the trash. Returns and errors as of

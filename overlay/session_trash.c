@@ -64,7 +64,7 @@ void session_open_work(const struct session *s)
 int session_trash_damaged(int runs_fd, int trash_fd, const char *id,
 			  struct err *err)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	int got = session_open_damaged(runs_fd, id, &s, err);
 
 	if (got > 0 && session_trash(&s, runs_fd, trash_fd, "damaged", err) < 0)

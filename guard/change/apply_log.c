@@ -13,6 +13,7 @@
 #include "guard/change/action.h"
 #include "guard/change/applied_base.h"
 #include "guard/state/report.h"
+#include "overlay/session_base.h"
 #include "restore/entry_compare.h"
 #include "restore/workspace.h"
 

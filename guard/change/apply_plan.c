@@ -21,6 +21,7 @@
 #include "guard/change/moved_dirs.h"
 #include "guard/rules/risk.h"
 #include "guard/state/report.h"
+#include "overlay/session_base.h"
 #include "overlay/upper_busy.h"
 #include "restore/result.h"
 #include "restore/move_from_upper.h"
@@ -452,7 +453,7 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 
 int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err)
 {
-	struct session live = {.fd = -1, .lock_fd = -1};
+	struct session live = SESSION_NONE;
 	struct err open_err;
 	int got = resolve_run_lock(c, p, err);
 

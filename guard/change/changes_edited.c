@@ -13,6 +13,7 @@
 #include "guard/change/applied_base.h"
 #include "guard/change/delta.h"
 #include "guard/state/context.h"
+#include "overlay/session_base.h"
 #include "restore/entry_compare.h"
 
 static bool is_like_side(const struct change_side *a,

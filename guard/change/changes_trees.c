@@ -11,6 +11,7 @@
 #include "guard/change/apply_log.h"
 #include "guard/change/delta.h"
 #include "guard/state/context.h"
+#include "overlay/session_base.h"
 #include "restore/result.h"
 
 struct tree_loader {

@@ -11,6 +11,8 @@
 #include "guard/state/report.h"
 #include "guard/change/recover.h"
 #include "guard/change/resolve_run.h"
+#include "overlay/session_base.h"
+#include "overlay/session_list.h"
 
 /* Less is read in no time, and a snapshot of all of it is worth more. */
 #define LARGE_PROJECT 2000

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "guard/change/applied_base.h"
 #include "guard/change/apply_log.h"
+#include "overlay/session_base.h"
 #include "restore/transaction.h"
 #include "snapshot/walk/take.h"
 

@@ -126,7 +126,7 @@ int partial_discard_finalize(struct context *c, int workspace_fd,
 			     struct session *s, struct err *err)
 {
 	const struct state *st = &c->state;
-	AUTO(session) struct session own = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session own = SESSION_NONE;
 	AUTO(action) struct action a = {0};
 	struct err ignored;
 	int got = action_load_next(workspace_fd, &a, err);

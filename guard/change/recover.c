@@ -15,6 +15,7 @@
 #include "guard/change/partial_discard.h"
 #include "guard/change/moved_dirs.h"
 #include "guard/state/report.h"
+#include "overlay/session_base.h"
 #include "restore/unreadable_dirs.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
@@ -73,7 +74,7 @@ int recover_set_undone_state(struct context *c, struct session *s,
 static bool finalize_run_state(struct context *c, const struct action *a,
 			       bool done)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	AUTO(snapshot) struct snapshot before = {0};
 	struct err err, ignored;
 	bool complete;
@@ -253,7 +254,7 @@ static int finalize_roots(struct context *c, struct project *first,
  */
 static int recover_locked(struct context *c, struct project *p, struct err *err)
 {
-	AUTO(session) struct session run = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session run = SESSION_NONE;
 	AUTO(action) struct action a = {0};
 	auto_free char *text = NULL;
 	int recovered, got, recorded, finalized = 0;

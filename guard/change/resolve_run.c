@@ -9,9 +9,11 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/state/report.h"
+#include "overlay/session_list.h"
 
 #define ID_LEAST 2
 
@@ -33,7 +35,7 @@ static int open_run(struct context *c, const char *id, bool lock,
 		    struct session *ret, struct err *err)
 {
 	int got = session_open(c->state.runs_fd, id, lock, ret, err);
-	AUTO(session) struct session held = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session held = SESSION_NONE;
 	struct err ignored;
 
 	if (got != -EBUSY ||
@@ -290,7 +292,7 @@ static int resolve_operand(struct context *c, const char *operand, bool lock,
 	if (!is_file || strcmp(ret->id, operand) == 0)
 		return 1;
 	session_free(ret);
-	*ret = (struct session){.fd = -1, .lock_fd = -1};
+	*ret = SESSION_NONE;
 	return fail(err, EINVAL,
 		    "%s is a run and also a file here: write ./%s for the "
 		    "file, or the run's full id",
@@ -385,7 +387,7 @@ bool resolve_run_is_glob(const char *text)
 static int open_run_again(struct context *c, struct session *s, bool lock,
 			  struct err *err)
 {
-	struct session again = {.fd = -1, .lock_fd = -1};
+	struct session again = SESSION_NONE;
 	int got = open_run(c, s->id, lock, &again, err);
 
 	if (got < 0)
@@ -407,13 +409,13 @@ int resolve_run_reload(struct context *c, struct session *s, struct err *err)
 
 void resolve_run_unlock(struct resolved_run *p)
 {
-	session_unlock(&p->session);
+	lock_release(&p->session.lock_fd);
 }
 
 int resolve_run_relock(struct context *c, struct resolved_run *p,
 		       struct err *err)
 {
-	AUTO(session) struct session locked = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session locked = SESSION_NONE;
 
 	if (open_run(c, p->session.id, true, &locked, err) < 0)
 		return -err->num;

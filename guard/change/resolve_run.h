@@ -14,7 +14,7 @@
 
 #include "guard/change/changes.h"
 #include "guard/state/context.h"
-#include "overlay/session.h"
+#include "overlay/session_list.h"
 
 struct resolved_run {
 	struct session session;

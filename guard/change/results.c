@@ -11,6 +11,7 @@
 #include "guard/change/apply_log.h"
 #include "guard/change/applied_base.h"
 #include "guard/change/late_base.h"
+#include "overlay/session_base.h"
 #include "overlay/whiteout.h"
 #include "restore/result.h"
 

@@ -17,6 +17,7 @@
 #include "guard/change/undo_git.h"
 #include "guard/state/exit_status.h"
 #include "guard/state/report.h"
+#include "overlay/session_base.h"
 #include "restore/unreadable_dirs.h"
 #include "restore/workspace.h"
 #include "snapshot/store/ingest_hint.h"
@@ -415,7 +416,7 @@ static int check(struct undo *u, struct err *err)
  * applied. Returns false if the record could not be written. */
 static bool set_undone_run_state(struct undo *u, const struct action *done)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	bool applied = !done->undone;
 	struct err err;
 	int got;
@@ -468,7 +469,7 @@ void undo_hint(const struct undo *u)
 /* The changes that the action applied are pending again, or not any more. */
 static int move_bases(const struct undo *u, struct action *a, struct err *err)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	AUTO(snapshot) struct snapshot before = {0};
 	struct err ignored;
 	int got;

@@ -163,7 +163,7 @@ static int move_paths_back(const struct undo *u, struct session *s,
 
 static int restore_discarded_paths(const struct undo *u, struct err *err)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	const char *run = u->last.run_id;
 	int got = session_open(u->c->state.runs_fd, run, !u->dry, &s, err);
 

@@ -11,6 +11,7 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/plan_print.h"
 #include "guard/state/usage.h"
+#include "overlay/session_list.h"
 
 static void add_agent_name(char ***names, const char *name)
 {

@@ -322,8 +322,8 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		const struct diff_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
-	AUTO(session) struct session a = {.fd = -1, .lock_fd = -1};
-	AUTO(session) struct session b = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session a = SESSION_NONE;
+	AUTO(session) struct session b = SESSION_NONE;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	int points, got;
 	struct freezer *freezer = NULL;

@@ -3,6 +3,7 @@
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
 #include "guard/state/usage.h"
+#include "overlay/session_list.h"
 #include "snapshot/maintain/prune.h"
 
 static struct usage usage_of(int dirfd, const char *name)

@@ -114,7 +114,7 @@ static int try_exec_in_run(const struct exec_options *v, int *ret_status,
 			   struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	static const char *const none[] = {NULL};
 	auto_free char *cwd = NULL;
 

@@ -31,7 +31,7 @@ int cmd_ls(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("ls");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	auto_free char *path = NULL;
 	AUTO(tree) struct tree tree = {0};
 	enum tree_list_form form = TREE_LIST_NAMES;

@@ -130,7 +130,7 @@ static int clear_runs(struct context *c, struct purge_command *p, bool dry,
 		return -err->num;
 	for (i = 0; i < runs.count; i++) {
 		AUTO(session)
-		struct session s = {.fd = -1, .lock_fd = -1};
+		struct session s = SESSION_NONE;
 		int got = session_open(c->state.runs_fd, runs.items[i].id, !dry,
 				       &s, err);
 

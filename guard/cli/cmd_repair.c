@@ -7,6 +7,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "guard/cli/commands.h"
+#include "overlay/session_list.h"
 #include "restore/workspace.h"
 #include "snapshot/maintain/repair.h"
 #include "snapshot/maintain/verify.h"

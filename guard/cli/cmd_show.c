@@ -196,7 +196,7 @@ static int print_run_file(int fd, const struct show_options *o, struct err *err)
 static int show_run_path(struct context *c, const char *arg,
 			 const struct show_options *o, struct err *err)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	AUTO(entry) struct entry e = {0};
 	auto_free char *path = NULL;
 	auto_close int fd = -1;

@@ -14,7 +14,7 @@
 static int stop(struct context *c, int grace_ms, char **operands,
 		struct err *err)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	int got = context_open(c, true, err);
 
 	if (got == 0)
@@ -38,7 +38,7 @@ static int stop(struct context *c, int grace_ms, char **operands,
  * they are at the end of the run. */
 static int stop_snapshot(struct context *c, struct err *err)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	auto_free char *run_id = NULL;
 	struct storing storing;
 	int got = context_open(c, true, err);

@@ -250,7 +250,7 @@ static int check_repeated(const struct undo *u, struct err *err)
 /* The operand of undo: a number of actions, or a run. */
 static int read_operand(struct undo *u, const char *text, struct err *err)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	struct err unclear;
 	int got, found;
 

@@ -12,6 +12,7 @@
 #include "guard/change/apply_plan.h"
 #include "guard/cli/conflict_prompt.h"
 #include "guard/cli/screen.h"
+#include "overlay/session_list.h"
 
 struct conflict_session {
 	struct conflict_prompt_options prompt;

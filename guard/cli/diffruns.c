@@ -35,7 +35,7 @@ int diffruns_open(struct context *c, int count, char **argv, struct session *a,
 		    !p.named)
 			return 0;
 		*ret[i] = p.session;
-		p.session = (struct session){.fd = -1, .lock_fd = -1};
+		p.session = SESSION_NONE;
 	}
 	return 1;
 }

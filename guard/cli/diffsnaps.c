@@ -35,7 +35,7 @@ static bool looks_like_point(const char *operand)
 static int is_snapshot_operand(struct context *c, const char *operand,
 			       struct err *err)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct time_spec time_spec;
 	struct stat st;
 	struct err why, ignored;

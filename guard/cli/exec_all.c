@@ -214,7 +214,7 @@ static int wait_for_child(pid_t child)
 static void record_test(struct context *c, const struct outcome *o,
 			const struct run_exec *v)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	AUTO(buf) struct buf text = {0};
 	char *const *argv;
 	struct err ignored;

@@ -36,7 +36,7 @@ static int64_t since_ms(struct timestamp then)
 static int look(const char *run_id, struct pause *ret, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	struct err ignored;
 	size_t i;
@@ -162,7 +162,7 @@ int follow_leave_blocked(struct apply_plan *a, struct err *err)
 static void show_edits(const char *run_id)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	struct err ignored;
 
 	if (context_open(&c, false, &ignored) == 0 &&

@@ -13,6 +13,7 @@
 #include "guard/review/decisions.h"
 #include "guard/review/fold.h"
 #include "guard/review/kinds.h"
+#include "overlay/session_base.h"
 #include "restore/git/gitblob.h"
 #include "snapshot/tree/catalog.h"
 

@@ -138,7 +138,7 @@ void verdict_show_keep(struct context *context, const struct session *s,
 
 void verdict_show_renew(struct context *context, const char *run_id)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	AUTO(judgement) struct judgement j = {0};
 	AUTO(verdict) struct verdict verdict = {0};

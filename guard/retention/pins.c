@@ -14,7 +14,8 @@
 #include "base/vec.h"
 #include "guard/change/action.h"
 #include "guard/change/moved_dirs.h"
-#include "overlay/session.h"
+#include "overlay/session_base.h"
+#include "overlay/session_list.h"
 
 #define PINS_MAX (16u << 20)
 

@@ -12,6 +12,7 @@
 #include "guard/change/recover.h"
 #include "guard/state/clock.h"
 #include "guard/state/report.h"
+#include "overlay/session_list.h"
 #include "restore/workspace.h"
 
 #define DAY ((int64_t)24 * 3600)
@@ -89,7 +90,7 @@ static bool is_warning_due(const struct session *s)
 static int retire_run(struct context *c, const char *id, bool warn_only,
 		      int64_t now, struct err *err)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 
 	/* In use, or gone: another time. */
 	if (session_open(c->state.runs_fd, id, true, &s, err) < 0 ||

@@ -24,6 +24,7 @@
 #include "guard/run/run.h"
 #include "overlay/layers.h"
 #include "overlay/pre_copy_up.h"
+#include "overlay/session_base.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
 #include "snapshot/store/store_dir.h"

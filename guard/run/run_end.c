@@ -31,7 +31,7 @@
 #include "guard/retention/retire.h"
 #include "guard/run/run.h"
 #include "overlay/layers.h"
-#include "overlay/session.h"
+#include "overlay/session_base.h"
 #include "restore/workspace.h"
 #include "snapshot/tree/changed_paths.h"
 #include "snapshot/walk/take.h"

@@ -16,6 +16,7 @@
 #include "guard/state/background.h"
 #include "guard/state/report.h"
 #include "guard/state/state.h"
+#include "overlay/session_base.h"
 #include "restore/live_tree.h"
 #include "snapshot/walk/take.h"
 #include "snapshot/tree/catalog.h"

@@ -2,7 +2,7 @@
  * Records and journals of guard 0.1.0 (tests/data): the current program reads
  * every field of each file, and writes the same bytes again.
  */
-#include "overlay/session.c"
+#include "overlay/session_private.h"
 
 #include "tests/unit/directory_fixture.h"
 
@@ -63,7 +63,7 @@ static void load_run(struct folder_box *box, const char *fixture,
 static void a_run_of_several_folders_is_read_and_written(void **state)
 {
 	struct folder_box *box = *state;
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	AUTO(buf) struct buf bytes = {0};
 	struct err err;
 
@@ -89,7 +89,7 @@ static void a_run_of_several_folders_is_read_and_written(void **state)
 static void a_run_that_is_applied_is_read_and_written(void **state)
 {
 	struct folder_box *box = *state;
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session s = SESSION_NONE;
 	AUTO(buf) struct buf bytes = {0};
 	struct err err;
 

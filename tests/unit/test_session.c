@@ -1,5 +1,5 @@
 /* link: -Wl,--wrap=fdatasync */
-#include "overlay/session.c"
+#include "overlay/session_private.h"
 
 #include "overlay_lab.h"
 
@@ -7,6 +7,10 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
+
+#include "base/lock.h"
+#include "overlay/session_base.h"
+#include "overlay/session_list.h"
 
 static int syncs;
 int __real_fdatasync(int fd);
@@ -67,7 +71,7 @@ static void test_create_and_open(void **state)
 	static const char *const dirs[] = {
 		"upper", "work", "home-upper", "home-work", "tmp", "var-tmp",
 	};
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct lab lab;
 	struct stat st;
 	struct err err;
@@ -112,7 +116,7 @@ static void test_create_and_open(void **state)
 
 static void test_unknown_keys_are_kept(void **state)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	AUTO(record) struct record r = {0};
 	struct lab lab;
 	struct err err;
@@ -160,7 +164,7 @@ static void test_a_run_that_goes_on_never_loses_its_record(void **state)
 /* A child that holds the session until it is asked to end, or is killed. */
 static pid_t holder(struct lab *lab, int *ret_end)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	int ready[2], end[2];
 	struct err err;
 	pid_t pid;
@@ -189,7 +193,7 @@ static pid_t holder(struct lab *lab, int *ret_end)
 
 static enum run_state state_of(struct lab *lab, bool *ret_live)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	enum run_state is;
 	struct err err;
 
@@ -216,7 +220,7 @@ static int record_version(const struct lab *lab)
 static void
 test_a_second_folder_makes_a_record_that_older_guards_refuse(void **state)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct lab lab;
 	struct stat st;
 	struct err err;
@@ -259,7 +263,7 @@ static void let_go(struct lab *lab)
 
 static void test_lock(void **state)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct lab lab;
 	struct err err;
 	int end, status;
@@ -293,7 +297,7 @@ static void test_lock(void **state)
  * descriptor. */
 static void test_the_lock_is_released_for_inherited_descriptors(void **state)
 {
-	struct session other = {.fd = -1, .lock_fd = -1};
+	struct session other = SESSION_NONE;
 	char id[sizeof(((struct session *)NULL)->id)];
 	struct lab lab;
 	struct err err;
@@ -309,7 +313,7 @@ static void test_the_lock_is_released_for_inherited_descriptors(void **state)
 	(void)close(inherited);
 	inherited = dup(lab.s.lock_fd);
 	assert_return_code(inherited, errno);
-	session_unlock(&lab.s);
+	lock_release(&lab.s.lock_fd);
 	assert_int_equal(session_open(lab.runs_fd, id, true, &other, &err), 0);
 	session_free(&other);
 	(void)close(inherited);
@@ -318,7 +322,7 @@ static void test_the_lock_is_released_for_inherited_descriptors(void **state)
 
 static void test_interrupted(void **state)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	AUTO(record) struct record r = {0};
 	struct lab lab;
 	struct err err;
@@ -377,7 +381,7 @@ static void set_going(struct lab *lab, const char *text)
 
 static void test_going_on(void **state)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct lab lab;
 	struct err err;
 	bool live;
@@ -420,7 +424,7 @@ static void test_going_on(void **state)
 
 static void test_beginnings(void **state)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct lab lab;
 	struct err err;
 
@@ -445,7 +449,7 @@ static void test_beginnings(void **state)
 static void test_list(void **state)
 {
 	struct session_list list = {0};
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct lab lab;
 	struct err err;
 	int fd;
@@ -536,7 +540,7 @@ static bool lies_closed(const struct lab *lab)
 static void
 test_a_closed_run_lies_apart_and_comes_back_when_reopened(void **state)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct session_list list;
 	struct lab lab;
 	struct err err;
@@ -567,7 +571,7 @@ test_a_closed_run_lies_apart_and_comes_back_when_reopened(void **state)
 
 static void test_a_pending_run_goes_before_closed_ones(void **state)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct lab lab;
 	struct err err;
 	char start[3] = "";
@@ -729,7 +733,7 @@ static void test_the_index_waits_for_a_run_that_is_being_made(void **state)
 
 static void test_base_is_waited_for(void **state)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct lab lab;
 	struct err err;
 	int lock, status;
@@ -795,7 +799,7 @@ static void test_late_base_holds_for_one_start(void **state)
 
 static void test_base_that_failed(void **state)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct lab lab;
 	struct err err;
 
@@ -815,7 +819,7 @@ static void test_base_that_failed(void **state)
 
 static void test_trash(void **state)
 {
-	struct session s = {.fd = -1, .lock_fd = -1};
+	struct session s = SESSION_NONE;
 	struct dirlist list = {0};
 	struct lab lab;
 	struct err err;
