@@ -589,8 +589,14 @@ static int mount_copy_of(struct layer *l, int root_fd, struct err *err)
 		layer, l->path, err);
 }
 
-static int mount_layer(struct layer *l, int root_fd, struct err *err)
+const char *layers_path(const struct layers *l, size_t n)
 {
+	return n < l->count ? l->items[n].path : NULL;
+}
+
+int layers_mount(struct layers *layers, size_t n, int root_fd, struct err *err)
+{
+	struct layer *l = &layers->items[n];
 	auto_close int target = mount_open_dir(root_fd, l->path, true, err);
 	auto_close int mounted = -1;
 	struct statvfs fs;
@@ -621,16 +627,6 @@ static int mount_layer(struct layer *l, int root_fd, struct err *err)
 			    "the kernel made the layer over %s read-only (see "
 			    "dmesg)",
 			    text_quote(l->path));
-	return 0;
-}
-
-int layers_mount(struct layers *l, int root_fd, struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < l->count; i++)
-		if (mount_layer(&l->items[i], root_fd, err) < 0)
-			return -err->num;
 	return 0;
 }
 

@@ -92,11 +92,15 @@ int layers_finalize(const struct session *s, struct err *err);
  * of a lower or upper differs from layers_plan(). */
 int layers_open(struct layers *l, struct err *err);
 
+/* The path of the n-th layer in the order of the mounts; NULL after the last
+ * one. */
+const char *layers_path(const struct layers *l, size_t n);
 /*
- * Mounts each overlay (nosuid, nodev; userxattr) on its path below root_fd, the
- * new root, which is a mount that guard made. Creates mount points that a
- * private directory hides. -EROFS: the kernel made a layer read-only.
+ * Mounts the n-th layer (an overlay: nosuid, nodev; userxattr) on its path
+ * below root_fd, the new root, which is a mount that guard made. Creates mount
+ * points that a private directory hides. -EROFS: the kernel made the layer
+ * read-only.
  */
-int layers_mount(struct layers *l, int root_fd, struct err *err);
+int layers_mount(struct layers *l, size_t n, int root_fd, struct err *err);
 
 #endif

@@ -224,18 +224,16 @@ static int mount_item(struct persistent_mount_item *item, int root_fd,
 	return 0;
 }
 
-int persistent_mount_attach(struct persistent_mount *k, int root_fd,
+int persistent_mount_attach(struct persistent_mount *k, size_t n, int root_fd,
 			    struct err *err)
 {
-	size_t i;
+	struct persistent_mount_item *item = &k->items[n];
 
-	if (k->lower.path)
+	if (n == 0 && k->lower.path)
 		mount_caches(k);
-	for (i = 0; i < k->count; i++)
-		if (mount_item(&k->items[i], root_fd, err) < 0 &&
-		    !k->items[i].cache)
-			return err_context(err, "create the directories for %s",
-					   text_quote(k->items[i].place));
+	if (mount_item(item, root_fd, err) < 0 && !item->cache)
+		return err_context(err, "create the directories for %s",
+				   text_quote(item->place));
 	return 0;
 }
 

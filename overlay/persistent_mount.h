@@ -60,9 +60,9 @@ const char *persistent_mount_place(const struct persistent_mount *k, size_t n);
 /* Opens all directories again: in the child, in its own mount namespace, before
  * any mount. -ESTALE: a directory was replaced. */
 int persistent_mount_open(struct persistent_mount *k, struct err *err);
-/* Mounts all directories and caches: in the child, below the new root. A cache
- * that cannot be mounted is skipped. */
-int persistent_mount_attach(struct persistent_mount *k, int root_fd,
+/* Mounts the n-th directory or cache: in the child, below the new root, one
+ * after the other. A cache that cannot be mounted is skipped. */
+int persistent_mount_attach(struct persistent_mount *k, size_t n, int root_fd,
 			    struct err *err);
 
 /* After the run: empties the caches' work directory, where the kernel leaves a

@@ -168,14 +168,16 @@ static int explain_path(struct explainer *e, const char *path, struct err *err)
 		.redactions = &e->redactions,
 		.never_granted = e->run.context.state.path,
 		.grants = &e->run.agent->grants,
+		.net = o->net,
 		.strict = o->strict,
+		.layers = e->layers,
 	};
 	const struct agent_place *place;
 	AUTO(path_view) struct path_view v = {0};
 	auto_free char *text = NULL;
 	const char *rule;
 
-	if (sandbox_explain(&policy, e->layers, path, &v, err) < 0)
+	if (sandbox_explain(&policy, path, &v, err) < 0)
 		return -err->num;
 	place = agent_place_of_view(e, &v);
 	if (place && place->item->word == PROFILE_HOME) {

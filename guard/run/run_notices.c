@@ -15,7 +15,7 @@
 #include "guard/agent/home_versions.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
-#include "guard/sandbox/namespaces.h"
+#include "guard/sandbox/mount_list.h"
 #include "restore/workspace.h"
 
 /* Programs whose main call is refused in a run, and whose own message does not
@@ -149,7 +149,7 @@ static char *name_hidden(const struct run *run, const char *path)
 		const struct place *place = &run->places.items[i];
 
 		if (!place->moved || strcmp(place->path, path) != 0 ||
-		    (!name && mounts_private_dir(path)))
+		    (!name && mount_list_private_dir(path)))
 			continue;
 		return mem_printf("%s (%s)", name ? name : path, place->entry);
 	}

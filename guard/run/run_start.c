@@ -47,10 +47,30 @@ char **run_hidden_paths(const struct run *run)
 	return paths.items;
 }
 
+/* What is mounted over the machine's directories, in this order. */
 struct covers {
 	struct layers *layers;
-	struct persistent_mount *persistent_mount; /* on top of them */
+	struct persistent_mount *persistent_mount;
+	struct names paths; /* ended by NULL */
+	size_t layer_count;
 };
+
+static struct covers find_covers(struct layers *layers,
+				 struct persistent_mount *persistent_mount)
+{
+	struct covers c = {layers, persistent_mount};
+	const char *path;
+	size_t i;
+
+	while ((path = layers_path(layers, c.layer_count))) {
+		names_add(&c.paths, path);
+		c.layer_count++;
+	}
+	for (i = 0; (path = persistent_mount_place(persistent_mount, i)); i++)
+		names_add(&c.paths, path);
+	*VEC_ADD(&c.paths) = NULL;
+	return c;
+}
 
 static int open_layers(void *arg, struct err *err)
 {
@@ -60,14 +80,15 @@ static int open_layers(void *arg, struct err *err)
 	return got < 0 ? got : persistent_mount_open(c->persistent_mount, err);
 }
 
-static int mount_layers(void *arg, int root_fd, struct err *err)
+static int mount_layer(void *arg, size_t number, int root_fd, struct err *err)
 {
 	const struct covers *c = arg;
-	int got = layers_mount(c->layers, root_fd, err);
 
-	return got < 0 ? got
-		       : persistent_mount_attach(c->persistent_mount, root_fd,
-						 err);
+	return number < c->layer_count
+		       ? layers_mount(c->layers, number, root_fd, err)
+		       : persistent_mount_attach(c->persistent_mount,
+						 number - c->layer_count,
+						 root_fd, err);
 }
 
 /* A text that names something real which the run cannot see. */
@@ -416,7 +437,7 @@ static struct sandbox_policy policy_of(const struct run *run)
 		.groups = o->groups,
 		.group_count = o->group_count,
 		.open_layers = open_layers,
-		.mount_layers = mount_layers,
+		.mount_layer = mount_layer,
 		.during_setup = report_while_starting,
 	};
 }
@@ -465,7 +486,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	 * enter it. */
 	if (!o->copy_dir)
 		exec_socket = exec_socket_create(run->session.fd, &ignored);
-	covers = (struct covers){*layers, run->agent->persistent_mount};
+	covers = find_covers(*layers, run->agent->persistent_mount);
 	hide = run_hidden_paths(run);
 	run_find_redactions(run, &redactions);
 	envp = make_environ(run, *layers, &dropped);
@@ -477,6 +498,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	policy.exec_socket_fd = exec_socket;
 	policy.hide = (const char *const *)hide;
 	policy.redactions = &redactions;
+	policy.layers = (const char *const *)covers.paths.items;
 	policy.layers_arg = &covers;
 	policy.during_setup_arg = &start_report;
 	/* The settings are read; nothing is parsed while the command runs. */
@@ -486,6 +508,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 		sandbox_describe_limits(run->sandbox, &limits);
 	if (limits.len)
 		report_note("%s", buf_text(&limits));
+	mem_list_free(&covers.paths.items);
 	mem_list_free(&hide);
 	redactions_free(&redactions);
 	sandbox_environ_free(envp);

@@ -7,70 +7,40 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "base/fd.h"
+#include "guard/sandbox/mount_list.h"
 #include "guard/sandbox/namespaces.h"
 
-struct explained_setup {
-	struct setup s;
-	const char *const *layers;
-};
-
-static void set_view(struct path_view *v, enum visibility visibility,
-		     const char *place)
+static bool is_redacted(const struct mount_entry *e)
 {
-	*v = (struct path_view){.visibility = visibility, .place = place};
+	return e->sight == VISIBILITY_HIDDEN && e->text && e->text->len;
 }
 
-static struct path_view view_with_rules(const struct explained_setup *c,
-					const char *path, size_t count)
+/* The entry among the first `count` that decides how the run sees the path;
+ * NULL: the machine's root, read-only. */
+static const struct mount_entry *deciding_entry(const struct setup *s,
+						const char *path, size_t count)
 {
-	const struct sandbox_policy *policy = c->s.policy;
-	const char *private = mounts_private_dir(path);
-	const char *const *layer;
-	struct path_view v;
-	size_t i;
+	while (count--) {
+		const struct mount_entry *e = &s->mounts.items[count], *below;
 
-	/* The view before the rules: later mounts cover earlier ones. */
-	set_view(&v, VISIBILITY_READ_ONLY, "/");
-	if (private)
-		set_view(&v, VISIBILITY_PRIVATE, private);
-	if (policy->strict && policy->home && path_below(path, policy->home))
-		set_view(&v, VISIBILITY_PRIVATE, policy->home);
-	for (layer = c->layers; *layer; layer++)
-		if (path_below(path, *layer))
-			set_view(&v, VISIBILITY_LAYER, *layer);
-	for (i = 0; i < count; i++) {
-		const struct path_rule *p = &c->s.rules.items[i];
-		struct path_view there;
-
-		if (!path_below(path, p->path))
+		if (!path_below(path, e->path))
 			continue;
-		if (p->kind != RULE_MASK) {
-			set_view(&v,
-				 p->kind == RULE_READ_ONLY
-					 ? VISIBILITY_READ_ONLY
-					 : VISIBILITY_READ_WRITE,
-				 p->path);
-			v.granted = true;
-			continue;
-		}
-		there = view_with_rules(c, p->path, i);
+		if (e->sight != VISIBILITY_HIDDEN)
+			return e;
 		/* A mask is mounted only on an existing path. */
-		if ((p->socket && there.visibility == VISIBILITY_LAYER) ||
-		    there.visibility == VISIBILITY_PRIVATE ||
-		    there.visibility == VISIBILITY_HIDDEN)
-			continue;
-		set_view(&v, VISIBILITY_HIDDEN, p->path);
-		v.socket = p->socket;
-		v.redacted = p->text && p->text->len;
-		if (v.redacted)
-			v.visibility = VISIBILITY_READ_ONLY;
+		below = deciding_entry(s, e->path, count);
+		if (!below ||
+		    (below->sight != VISIBILITY_PRIVATE &&
+		     (below->sight != VISIBILITY_HIDDEN ||
+		      is_redacted(below)) &&
+		     !(e->socket && below->sight == VISIBILITY_LAYER)))
+			return e;
 	}
-	return v;
+	return NULL;
 }
 
 /* Nodes and directories that guard creates in private directories. */
-static bool is_made_by_guard(const struct explained_setup *c, const char *path)
+static bool is_made_by_guard(const struct sandbox_policy *p, const char *path)
 {
 	static const char *const made[] = {"/dev/null",
 					   "/dev/zero",
@@ -89,79 +59,83 @@ static bool is_made_by_guard(const struct explained_setup *c, const char *path)
 					   "/run/user",
 					   "/run/lock",
 					   NULL};
-	const struct sandbox_policy *p = c->s.policy;
-	const char *private = mounts_private_dir(path);
 	auto_free char *own =
 		mem_printf("/run/user/%u", p->has_user ? p->user : geteuid());
 
-	return strcmp(path, own) == 0 ||
-	       (private && strcmp(path, private) == 0) ||
-	       mem_list_has(made, path) || path_below(path, "/proc");
+	return strcmp(path, own) == 0 || mem_list_has(made, path) ||
+	       path_below(path, "/proc");
 }
 
-/* True for a directory on the path to a grant, which guard creates. */
-static bool leads_to_grant(const struct explained_setup *c, const char *path)
+/* True for a directory on the path to a grant or a layer, which guard
+ * creates. */
+static bool leads_to_mount(const struct setup *s, const char *path)
 {
-	const char *const *layer;
 	size_t i;
 
-	for (i = 0; i < c->s.rules.count; i++)
-		if (c->s.rules.items[i].kind != RULE_MASK &&
-		    path_below(c->s.rules.items[i].path, path))
+	for (i = 0; i < s->mounts.count; i++) {
+		const struct mount_entry *e = &s->mounts.items[i];
+
+		if (e->sight != VISIBILITY_HIDDEN &&
+		    e->sight != VISIBILITY_PRIVATE && path_below(e->path, path))
 			return true;
-	for (layer = c->layers; *layer; layer++)
-		if (path_below(*layer, path))
-			return true;
+	}
 	return false;
 }
 
 void path_view_free(struct path_view *v)
 {
 	free(v->real);
-	free(v->owned_place);
+	free(v->place);
 	*v = (struct path_view){0};
 }
 
-int sandbox_explain(const struct sandbox_policy *policy,
-		    const char *const *layers, const char *path,
+static void fill_view(const struct setup *s, const char *real,
+		      struct path_view *v)
+{
+	const struct mount_entry root = {.path = (char[]){"/"},
+					 .sight = VISIBILITY_READ_ONLY};
+	const struct mount_entry *e =
+		deciding_entry(s, real, s->mounts.count) ?: &root;
+	bool is_place = strcmp(real, e->path) == 0;
+	struct stat st;
+
+	*v = (struct path_view){
+		.visibility = is_redacted(e) ? VISIBILITY_READ_ONLY : e->sight,
+		.granted = e->granted,
+		.socket = e->socket,
+		.redacted = is_redacted(e),
+		.place = mem_strdup(e->path),
+		.real = mem_strdup(real),
+	};
+	if (e->sight == VISIBILITY_HIDDEN)
+		v->exists = is_place;
+	else if (e->sight == VISIBILITY_PRIVATE)
+		v->exists = is_place || is_made_by_guard(s->policy, real);
+	else
+		v->exists = lstat(real, &st) == 0;
+	v->exists |= leads_to_mount(s, real);
+}
+
+int sandbox_explain(const struct sandbox_policy *policy, const char *path,
 		    struct path_view *ret, struct err *err)
 {
-	struct explained_setup c = {.s = {.policy = policy}, .layers = layers};
+	struct setup s = {.policy = policy};
 	/* Symbolic links of the machine's /dev do not apply in the run's. */
 	bool device = path_below(path, "/dev") && !strstr(path, "/.") &&
 		      !strstr(path, "//") && strncmp(path, "/dev/fd/", 8) != 0;
 	auto_free char *real =
 		device ? mem_strdup(path) : path_resolve(path, err);
-	struct stat st;
-	bool exists;
-	size_t i;
 	int rc;
 
 	if (!real)
 		real = path_resolve_parent(path, err);
 	if (!real)
 		return -err->num;
-	sockets_find(&c.s);
-	rc = masks_open(&c.s, err);
-	if (rc == 0) {
-		*ret = view_with_rules(&c, real, c.s.rules.count);
-		if (ret->visibility == VISIBILITY_HIDDEN)
-			exists = strcmp(real, ret->place) == 0;
-		else if (ret->visibility == VISIBILITY_PRIVATE)
-			exists = strcmp(real, ret->place) == 0 ||
-				 is_made_by_guard(&c, real);
-		else
-			exists = lstat(real, &st) == 0;
-		ret->exists = exists || leads_to_grant(&c, real);
-		ret->owned_place = mem_strdup(ret->place);
-		ret->place = ret->owned_place;
-		ret->real = TAKE(real);
-	}
-	for (i = 0; i < c.s.rules.count; i++) {
-		fd_close(&c.s.rules.items[i].fd);
-		free(c.s.rules.items[i].path);
-	}
-	VEC_FREE(&c.s.rules);
-	sockets_free(&c.s);
+	sockets_find(&s);
+	rc = mount_list_make(&s, err);
+	if (rc == 0)
+		fill_view(&s, real, ret);
+	mount_list_free(&s);
+	sockets_free(&s);
 	return rc;
 }

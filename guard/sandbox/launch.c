@@ -165,8 +165,9 @@ struct sandbox *launch_new(void)
 		.exec_socket_fd = -1,
 		.tmp_fd = -1,
 		.var_tmp_fd = -1,
-		.resolv_fd = -1,
 		.root_fd = -1,
+		.old_dev = -1,
+		.scratch_fd = -1,
 		.master_fd = -1,
 		.slave_fd = -1,
 	};
@@ -281,16 +282,6 @@ void sandbox_describe_limits(const struct sandbox *sb, struct buf *to)
 				 "since there is no cgroup. ");
 	while (to->len && to->data[to->len - 1] == ' ')
 		to->len--;
-}
-
-void sandbox_unmount(struct sandbox *sb)
-{
-	edits_close(&sb->edits);
-	while (sb->pid > 0 && waitpid(sb->pid, NULL, __WALL) < 0 &&
-	       errno == EINTR)
-		;
-	sb->pid = 0;
-	cgroup_remove(&sb->cgroup);
 }
 
 pid_t sandbox_pid1(const struct sandbox *sb)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -12,7 +13,13 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/sandbox/mount_list.h"
 #include "guard/sandbox/namespaces_private.h"
+
+#define PLAIN_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define MASK_ATTRS (PLAIN_ATTRS | MOUNT_ATTR_NOEXEC)
+/* An empty file of the scratch directory. */
+#define EMPTY "empty"
 
 /* ---- /dev ---- */
 
@@ -73,8 +80,8 @@ static int add_dev_mounts(struct setup *s, struct err *err)
 	return mount_place(s->root_fd, "/dev/shm", shm_mnt, err);
 }
 
-/* Mounts the run's own /dev. old_dev: the machine's. */
-static int place_devices(struct setup *s, int old_dev, struct err *err)
+/* Mounts the run's own /dev. */
+static int place_devices(struct setup *s, const char *path, struct err *err)
 {
 	static const char *const nodes[] = {"null",   "zero",	 "full",
 					    "random", "urandom", "tty"};
@@ -91,7 +98,7 @@ static int place_devices(struct setup *s, int old_dev, struct err *err)
 
 	if (dev < 0)
 		return dev;
-	if (mount_place(s->root_fd, "/dev", dev, err) < 0)
+	if (mount_place(s->root_fd, path, dev, err) < 0)
 		return -err->num;
 	for (i = 0; i < sizeof(links) / sizeof(*links); i++)
 		if (symlinkat(links[i][0], dev, links[i][1]) < 0)
@@ -99,7 +106,7 @@ static int place_devices(struct setup *s, int old_dev, struct err *err)
 	if (mkdirat(dev, "pts", 0755) < 0 || mkdirat(dev, "shm", 01777) < 0)
 		return fail_errno(err, "private /dev");
 	for (i = 0; i < sizeof(nodes) / sizeof(*nodes); i++)
-		if (add_node(old_dev, dev, nodes[i], err) < 0)
+		if (add_node(s->old_dev, dev, nodes[i], err) < 0)
 			return -err->num;
 	if (add_dev_mounts(s, err) < 0)
 		return -err->num;
@@ -107,8 +114,6 @@ static int place_devices(struct setup *s, int old_dev, struct err *err)
 		return fail_errno(err, "close /dev");
 	return 0;
 }
-
-#define PLAIN_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 /* ---- opened before a mount covers it ---- */
 
@@ -133,24 +138,6 @@ static int reopen_private_dir(const char *path, int original, int *ret_fd,
 	return 0;
 }
 
-/* Without the file behind /etc/resolv.conf no host name resolves. On many
- * machines the file is below /run, which is private in the run. */
-static void find_resolv(struct setup *s)
-{
-	static const char *const hidden[] = {"/run", "/tmp", "/var/tmp"};
-	struct err ignored;
-	size_t i;
-
-	if (s->policy->net == SANDBOX_NET_NONE)
-		return;
-	s->resolv_path = path_resolve("/etc/resolv.conf", &ignored);
-	if (!s->resolv_path || s->policy->net == SANDBOX_NET_PRIVATE)
-		return;
-	for (i = 0; i < 3; i++)
-		if (path_below(s->resolv_path, hidden[i]))
-			s->resolv_fd = open(s->resolv_path, O_PATH | O_CLOEXEC);
-}
-
 int mounts_open(struct setup *s, struct err *err)
 {
 	if (reopen_private_dir(s->tmp_path, s->policy->tmp_fd, &s->tmp_fd,
@@ -158,22 +145,7 @@ int mounts_open(struct setup *s, struct err *err)
 	    reopen_private_dir(s->var_tmp_path, s->policy->var_tmp_fd,
 			       &s->var_tmp_fd, err) < 0)
 		return -err->num;
-	find_resolv(s);
-	return masks_open(s, err);
-}
-
-/* ---- the parts of the new root ---- */
-
-const char *mounts_private_dir(const char *path)
-{
-	static const char *const dirs[] = {"/tmp",     "/var/tmp", "/run",
-					   "/var/run", "/dev",	   "/proc"};
-	size_t i;
-
-	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
-		if (path_below(path, dirs[i]))
-			return dirs[i];
-	return NULL;
+	return mount_list_make(s, err);
 }
 
 /* Mounts a copy of the machine's root, read-only and recursive, on top of the
@@ -193,48 +165,39 @@ int mounts_begin(struct setup *s, struct err *err)
 	return 0;
 }
 
-/* One tmpfs for /tmp and /var/tmp, so that both share the size. */
-static int place_sized_tmp(struct setup *s, struct err *err)
-{
-	char size[32];
-	const char *const options[] = {"mode", "1777", "size", size, NULL};
-	auto_close int mnt = -1, target = -1, copy = -1;
-	int rc;
+/* ---- the run's own directories ---- */
 
-	(void)snprintf(size, sizeof(size), "%llu",
-		       (unsigned long long)s->policy->tmp_size);
-	mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
-	rc = mnt < 0 ? mnt : mount_place(s->root_fd, "/tmp", mnt, err);
-	if (rc < 0)
-		return err_context(err, "mount a /tmp with a size limit");
-	target = mount_point(s->root_fd, "/var/tmp");
-	if (target < 0)
-		return 0;
-	copy = mount_copy(mnt, false, PLAIN_ATTRS, err);
-	return copy < 0 ? copy : mount_place(s->root_fd, "/var/tmp", copy, err);
-}
-
-/* fd -1: a tmpfs. Without the directory on the machine there is no mount. */
-static int place_private(struct setup *s, const char *path, int fd,
-			 struct err *err)
+/* /tmp and /var/tmp: directories of guard's on disk; with a size limit one
+ * tmpfs, so that both share it. Without the directory on the machine there is
+ * no mount. */
+static int place_tmp(struct setup *s, const char *path, struct err *err)
 {
-	static const char *const options[] = {"mode", "1777", NULL};
+	const uint64_t limit = s->policy->tmp_size;
+	const bool first = strcmp(path, "/tmp") == 0;
+	const int fd = first ? s->tmp_fd : s->var_tmp_fd;
+	char size[24];
+	const char *const options[] = {"mode", "1777", limit ? "size" : NULL,
+				       mount_size(limit, size), NULL};
 	auto_close int target = mount_point(s->root_fd, path);
 	auto_close int mnt = -1;
 
 	if (target < 0)
 		return 0;
-	if (fd >= 0) {
+	if (limit ? first : fd < 0) {
+		mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
+	} else {
 		/* The parent directory is closed to other users. */
-		if (fchmodat(fd, ".", 01777, 0) < 0)
+		if (!limit && fchmodat(fd, ".", 01777, 0) < 0)
 			return fail_errno(err, "open the private %s", path);
 		mnt = mount_copy(fd, false, PLAIN_ATTRS, err);
-	} else {
-		mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 	}
 	if (mnt < 0)
 		return err_context(err, "private %s", path);
-	return mount_place(s->root_fd, path, mnt, err);
+	if (mount_attach(mnt, target) < 0)
+		return fail_errno(err, "mount on %s", path);
+	if (limit && first)
+		s->var_tmp_fd = TAKE_FD(mnt);
+	return 0;
 }
 
 /* NixOS has links in /run without which no program of PATH is found. */
@@ -259,19 +222,11 @@ static void copy_run_links(int run_fd)
 
 /* The machine keeps its sockets in /run. The run's own is empty except for the
  * user's directory. */
-static int place_run(struct setup *s, struct err *err)
+static int fill_run(const struct setup *s, int mnt, struct err *err)
 {
-	static const char *const options[] = {"mode", "0755", "size", "64m",
-					      NULL};
 	const struct sandbox_policy *p = s->policy;
 	char name[32];
-	auto_close int mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
-	auto_close int target = mount_point(s->root_fd, "/run");
 
-	if (mnt < 0)
-		return mnt;
-	if (target < 0)
-		return 0;
 	(void)snprintf(name, sizeof(name), "user/%u",
 		       p->has_user ? p->user : s->uid);
 	if (mkdirat(mnt, "user", 0755) < 0 || mkdirat(mnt, name, 0700) < 0 ||
@@ -279,80 +234,214 @@ static int place_run(struct setup *s, struct err *err)
 	    mkdirat(mnt, "lock", 01777) < 0)
 		return fail_errno(err, "private /run");
 	copy_run_links(mnt);
-	return mount_place(s->root_fd, "/run", mnt, err);
+	return 0;
 }
 
-/* Old machines have a directory instead of a link to /run. */
-static int place_var_run(struct setup *s, struct err *err)
+/* Also /var/run: old machines have a directory instead of a link to /run. */
+static int place_run(struct setup *s, const char *path, struct err *err)
 {
 	static const char *const options[] = {"mode", "0755", "size", "64m",
 					      NULL};
-	auto_close int var = mount_point(s->root_fd, "/var");
+	const bool var = strcmp(path, "/run") != 0;
+	auto_close int target = mount_point(s->root_fd, path);
+	auto_close int above = var ? mount_point(s->root_fd, "/var") : -1;
 	auto_close int mnt = -1;
 	struct stat st;
 
-	if (var < 0 || fstatat(var, "run", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISDIR(st.st_mode))
+	if (target < 0 ||
+	    (var && (fstatat(above, "run", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		     !S_ISDIR(st.st_mode))))
 		return 0;
 	mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
-	if (mnt < 0)
-		return mnt;
-	return mount_place(s->root_fd, "/var/run", mnt, err);
-}
-
-static int place_resolv(struct setup *s, int scratch, struct err *err)
-{
-	const struct buf *text = &s->network.resolv;
-	auto_close int mnt = -1, file = -1;
-
-	/* The content names the name servers of the private network. */
-	if (s->policy->net == SANDBOX_NET_PRIVATE && s->resolv_path) {
-		file = openat(scratch, "resolv.conf",
-			      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-		s->resolv_fd =
-			openat(scratch, "resolv.conf", O_PATH | O_CLOEXEC);
-		if (file < 0 || s->resolv_fd < 0 ||
-		    fd_write(file, text->data, text->len) < 0)
-			return fail_errno(err, "create the run's resolv.conf");
-	}
-	if (s->resolv_fd < 0)
-		return 0;
-	if (mount_make_point(s->root_fd, s->resolv_path, false, err) < 0)
+	if (mnt < 0 || (!var && fill_run(s, mnt, err) < 0))
 		return -err->num;
-	mnt = mount_copy(s->resolv_fd, false, MOUNT_ATTR_RDONLY | PLAIN_ATTRS,
-			 err);
-	if (mnt < 0)
-		return err_context(err, "%s", text_quote(s->resolv_path));
-	return mount_place(s->root_fd, s->resolv_path, mnt, err);
+	return mount_place(s->root_fd, path, mnt, err);
 }
 
-/* ---- the complete root ---- */
-
-static int place_home(struct setup *s, struct err *err)
+/* Without a home an empty directory in the run's /tmp. */
+static int place_home(struct setup *s, const char *path, struct err *err)
 {
 	char size[24];
 	const char *const options[] = {"mode", "0700", "size",
 				       mount_size(s->policy->memory, size),
 				       NULL};
-	const char *home = s->policy->home;
 	auto_close int mnt = -1;
-	int rc;
 
-	if (home && !s->policy->strict)
+	/* The run's own /tmp lacks a home that lies there. */
+	if (mount_list_private_dir(path) &&
+	    mount_make_point(s->root_fd, path, true, err) < 0)
+		return -err->num;
+	if (!s->policy->home)
 		return 0;
-	if (home) {
-		/* The run's own /tmp lacks a home that lies there. */
-		if (mounts_private_dir(home) &&
-		    mount_make_point(s->root_fd, home, true, err) < 0)
-			return -err->num;
-		mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
-		rc = mnt < 0 ? mnt : mount_place(s->root_fd, home, mnt, err);
-		return rc < 0 ? err_context(err,
-					    "mount an empty home directory")
-			      : 0;
+	mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
+	if (mnt < 0 || mount_place(s->root_fd, path, mnt, err) < 0)
+		return err_context(err, "mount an empty home directory");
+	return 0;
+}
+
+static int place_private(struct setup *s, const char *path, struct err *err)
+{
+	static const struct {
+		const char *path;
+		int (*place)(struct setup *s, const char *path,
+			     struct err *err);
+	} own[] = {
+		{"/tmp", place_tmp},	 {"/var/tmp", place_tmp},
+		{"/run", place_run},	 {"/var/run", place_run},
+		{"/dev", place_devices}, {"/proc", proc_place},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (strcmp(path, own[i].path) == 0)
+			return own[i].place(s, path, err);
+	return place_home(s, path, err);
+}
+
+/* ---- masks and grants ---- */
+
+/* Makes a file in the scratch directory. */
+static int make_scratch_file(const struct setup *s, const char *name,
+			     const struct buf *text, struct err *err)
+{
+	auto_close int fd =
+		openat(s->scratch_fd, name,
+		       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+
+	if (fd < 0 || (text && fd_write(fd, text->data, text->len) < 0))
+		return fail_errno(err, "create a file of the run's mounts");
+	return 0;
+}
+
+/* Makes the source of an entry without one: a mount of a file with the entry's
+ * text, of the empty file, or of an empty directory of the entry's own: a grant
+ * below one mask adds its mount point there, and the other masks stay empty. */
+static int make_source(const struct setup *s, size_t index, struct err *err)
+{
+	const struct mount_entry *e = &s->mounts.items[index];
+	auto_close int fd = -1;
+	char name[32] = EMPTY;
+
+	if (e->dir || e->text)
+		(void)snprintf(name, sizeof(name), "%zu", index);
+	if (e->dir && mkdirat(s->scratch_fd, name, 0555) < 0)
+		return fail_errno(err, "create a mask");
+	if (e->text && make_scratch_file(s, name, e->text, err) < 0)
+		return -err->num;
+	fd = openat(s->scratch_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return fail_errno(err, "open a mask");
+	return mount_copy(fd, false,
+			  MASK_ATTRS | (e->dir ? 0U : MOUNT_ATTR_RDONLY), err);
+}
+
+/* Mounts a granted file or directory, the run's resolv.conf, or a read-only
+ * part of /proc over itself. */
+static int place_source(struct setup *s, size_t index, struct err *err)
+{
+	const struct mount_entry *e = &s->mounts.items[index];
+	const bool writable = e->sight == VISIBILITY_READ_WRITE;
+	auto_close int mnt = -1;
+
+	if (mount_make_point(s->root_fd, e->path, e->dir, err) < 0)
+		return -err->num;
+	mnt = e->fd < 0 ? make_source(s, index, err)
+			: mount_copy(e->fd, e->granted,
+				     writable ? PLAIN_ATTRS
+					      : PLAIN_ATTRS | MOUNT_ATTR_RDONLY,
+				     err);
+	if (mnt < 0)
+		return err_context(err, "expose %s", text_quote(e->path));
+	return mount_place(s->root_fd, e->path, mnt, err);
+}
+
+static bool is_granted(const struct setup *s, size_t i)
+{
+	const char *path = s->mounts.items[i].path;
+
+	for (i++; i < s->mounts.count; i++) {
+		if (path_compare(path, s->mounts.items[i].path) != 0)
+			return false;
+		if (s->mounts.items[i].granted)
+			return true;
 	}
-	/* sandbox_environ() uses the same path. */
-	return mount_make_point(s->root_fd, "/tmp/home", true, err);
+	return false;
+}
+
+static int place_mask(struct setup *s, size_t index, struct err *err)
+{
+	struct mount_entry *e = &s->mounts.items[index];
+	auto_close int target = -1;
+	struct stat st;
+
+	if (is_granted(s, index))
+		return 0;
+	/* In a layer a socket's path may be another file, without a
+	 * listener. */
+	if (e->socket &&
+	    (fstatat(s->root_fd, e->path + 1, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	     st.st_dev != e->dev || st.st_ino != e->ino))
+		return 0;
+	target = mount_point(s->root_fd, e->path);
+	/* Masked by a directory above it, or deleted in the run's layer. */
+	if (target < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (target < 0)
+		return fail_errno(err, "mask %s", text_quote(e->path));
+	e->mount_fd = make_source(s, index, err);
+	if (e->mount_fd < 0)
+		return err_context(err, "mask %s", text_quote(e->path));
+	if (mount_attach(e->mount_fd, target) < 0)
+		return fail_errno(err, "mask %s", text_quote(e->path));
+	return 0;
+}
+
+/* ---- the complete root ---- */
+
+/* Mounts the entries of the list from `first` on. */
+static int place_entries(struct setup *s, size_t first, struct err *err)
+{
+	const struct sandbox_policy *p = s->policy;
+	size_t i;
+	int rc = 0;
+
+	for (i = first; rc == 0 && i < s->mounts.count; i++) {
+		const struct mount_entry *e = &s->mounts.items[i];
+
+		switch (e->sight) {
+		case VISIBILITY_PRIVATE:
+			rc = place_private(s, e->path, err);
+			break;
+		case VISIBILITY_LAYER:
+			rc = p->mount_layer(p->layers_arg, e->layer, s->root_fd,
+					    err);
+			break;
+		case VISIBILITY_READ_ONLY:
+		case VISIBILITY_READ_WRITE:
+			rc = place_source(s, i, err);
+			break;
+		case VISIBILITY_HIDDEN:
+			rc = place_mask(s, i, err);
+			break;
+		}
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* Only now: grants below a mask have made their mount points in it. */
+static int close_masks(struct setup *s, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < s->mounts.count; i++) {
+		const struct mount_entry *e = &s->mounts.items[i];
+
+		if (e->mount_fd >= 0 && e->dir &&
+		    mount_set_attrs(e->mount_fd, MOUNT_ATTR_RDONLY) < 0)
+			return fail_errno(err, "make the mask of %s read-only",
+					  text_quote(e->path));
+	}
+	return 0;
 }
 
 /* pivot_root(2) instead of chroot(2): a process in a chroot cannot create user
@@ -375,35 +464,22 @@ int mounts_build(struct setup *s, struct err *err)
 {
 	static const char *const options[] = {"mode", "0700", "size", "1m",
 					      NULL};
-	const struct sandbox_policy *p = s->policy;
-	auto_close int old_dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	auto_close int scratch = -1;
+	size_t count = s->mounts.count;
 
-	if (old_dev < 0)
+	s->old_dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->old_dev < 0)
 		return fail_errno(err, "open /dev");
 	/* The masks are copies of files in this tmpfs. Only an attached mount
 	 * can be copied, so it is attached below the old root and goes away
 	 * with it. */
-	scratch = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
-	if (scratch < 0)
-		return scratch;
-	if (mount_attach(scratch, old_dev) < 0)
+	s->scratch_fd = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
+	if (s->scratch_fd < 0)
+		return s->scratch_fd;
+	if (mount_attach(s->scratch_fd, s->old_dev) < 0)
 		return fail_errno(err, "mount the masks' source");
-	if (p->tmp_size) {
-		if (place_sized_tmp(s, err) < 0)
-			return -err->num;
-	} else if (place_private(s, "/tmp", s->tmp_fd, err) < 0 ||
-		   place_private(s, "/var/tmp", s->var_tmp_fd, err) < 0) {
-		return -err->num;
-	}
-	if (place_run(s, err) < 0 || place_var_run(s, err) < 0 ||
-	    place_resolv(s, scratch, err) < 0 ||
-	    place_devices(s, old_dev, err) < 0 || proc_place(s, err) < 0 ||
-	    place_home(s, err) < 0 ||
-	    (p->mount_layers &&
-	     p->mount_layers(p->layers_arg, s->root_fd, err) < 0) ||
-	    masks_place(s, scratch, err) < 0 ||
-	    (proc_must_restrict(s) && proc_restrict(s, scratch, err) < 0))
+	if (make_scratch_file(s, EMPTY, NULL, err) < 0 ||
+	    place_entries(s, 0, err) < 0 || proc_restrict(s, err) < 0 ||
+	    place_entries(s, count, err) < 0 || close_masks(s, err) < 0)
 		return -err->num;
 	return enter_root(s, err);
 }

@@ -41,25 +41,13 @@ struct exec_header {
  * run. */
 void child_main(struct setup *s) __attribute__((noreturn));
 
-/* ---- mounts.c ---- */
-
-/* The directory around path, or path itself, that is private in every run,
- * static; NULL: none. */
-const char *mounts_private_dir(const char *path);
-
-/* ---- masks.c ---- */
+/* ---- sockets.c ---- */
 
 /* Fills s->sockets with the Unix sockets of the machine that have a listener,
  * and s->unreachable_sockets. Without
  * /proc/net/unix both stay empty. */
 void sockets_find(struct setup *s);
 void sockets_free(struct setup *s);
-
-/* Opens the granted paths and finds the masked ones, each under all its mount
- * points, before any mount covers them. The caller frees s->rules. Errors:
- * -ESTALE for a grant that was replaced, -EPERM for one of
- * policy->never_granted. */
-int masks_open(struct setup *s, struct err *err);
 
 /* ---- stdio_fds.c ---- */
 

@@ -20,29 +20,17 @@ int mounts_begin(struct setup *s, struct err *err);
 /* Opens the directories and paths that are mounted later, while no mount
  * covers them. */
 int mounts_open(struct setup *s, struct err *err);
-/* Mounts the run's own directories, layers and masks on the new root and makes
- * it the root of this process. */
+/* Mounts the list on the new root and makes it the root of this process. */
 int mounts_build(struct setup *s, struct err *err);
-
-/* ---- masks.c ---- */
-
-/* Mounts grants and masks, parents first, so that the deeper path wins; on the
- * same path the grant wins. scratch_fd: a mounted tmpfs of guard's. */
-int masks_place(struct setup *s, int scratch_fd, struct err *err);
-/* Makes a mask from the unused name `number` in scratch_fd. Each rule has a
- * mask of its own: a grant below one mask adds its mount point there, and the
- * other masks stay empty. Returns a mount's descriptor. */
-int masks_make(int scratch_fd, size_t number, bool dir, struct err *err);
 
 /* ---- proc.c ---- */
 
 /* Mounts a new /proc and sets the limits of the user namespace in it. */
-int proc_place(struct setup *s, struct err *err);
-/* True unless a nested sandbox of a plain user needs an uncovered /proc. */
-bool proc_must_restrict(const struct setup *s);
-/* Makes read-only or masks the entries of /proc and /sys through which uid 0
- * has power without any capability. */
-int proc_restrict(struct setup *s, int scratch_fd, struct err *err);
+int proc_place(struct setup *s, const char *path, struct err *err);
+/* Appends to the list the entries of /proc and /sys through which uid 0 has
+ * power without any capability, each masked or read-only. Call with the new
+ * /proc mounted. */
+int proc_restrict(struct setup *s, struct err *err);
 
 /* ---- stdio_fds.c ---- */
 

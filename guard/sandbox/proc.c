@@ -1,4 +1,5 @@
 #include "guard/sandbox/mount.h"
+#include "guard/sandbox/mount_list.h"
 #include "guard/sandbox/namespaces_private.h"
 
 #include <ctype.h>
@@ -87,7 +88,7 @@ static void limit_pid_max(const struct setup *s, int proc)
 		(void)fd_write(fd, text, strlen(text));
 }
 
-int proc_place(struct setup *s, struct err *err)
+int proc_place(struct setup *s, const char *path, struct err *err)
 {
 	auto_close int proc = mount_new_fs("proc", NULL, CLOSED_ATTRS, err);
 	auto_close int user = -1;
@@ -121,52 +122,26 @@ int proc_place(struct setup *s, struct err *err)
 	halve_proc_limit(proc, "sys/fs/inotify/max_user_watches",
 			 "sys/user/max_inotify_watches");
 	limit_pid_max(s, proc);
-	return mount_place(s->root_fd, "/proc", proc, err);
+	return mount_place(s->root_fd, path, proc, err);
 }
 
 /* ---- /proc for uid 0 ---- */
 
-/* State while entries of /proc are restricted. A copy of a read-only mount is
- * read-only too, so the run's /proc is read-only meanwhile, and all further
- * masks are copies of the first attached empty file and directory. */
-struct proc_masking {
-	int old_proc; /* the machine's /proc, or -1 */
-	int proc;
-	int root_fd;
-	int scratch_fd;
-	size_t number; /* the next unused name of a mask */
-	int empty_file, empty_dir; /* -1: none attached yet */
-};
-
-static int cover_with_copy(int from, int point, const char *name,
-			   struct err *err)
+/* A missing entry, and one that cannot be opened, needs no mount. */
+static void restrict_entry(struct setup *s, const char *path,
+			   const struct stat *st, bool hidden)
 {
-	auto_close int mnt = mount_copy(from, false, 0, err);
+	auto_close int fd =
+		openat(s->root_fd, path + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct mount_entry *e;
 
-	if (mnt < 0)
-		return err_context(err, "%s", name);
-	if (mount_attach(mnt, point) < 0)
-		return fail_errno(err, "mask %s", name);
-	return 0;
-}
-
-static int mask_proc_point(struct proc_masking *c, int point, bool dir,
-			   const char *name, struct err *err)
-{
-	int *empty = dir ? &c->empty_dir : &c->empty_file;
-
-	if (*empty >= 0)
-		return cover_with_copy(*empty, point, name, err);
-	/* The first empty file or directory stays open as the source of
-	 * copies. */
-	*empty = masks_make(c->scratch_fd, c->number++, dir, err);
-	if (*empty < 0)
-		return *empty;
-	if (mount_set_attrs(*empty, MOUNT_ATTR_RDONLY) < 0)
-		return fail_errno(err, "make a mask read-only");
-	if (mount_attach(*empty, point) < 0)
-		return fail_errno(err, "mask %s", name);
-	return 0;
+	if (fd < 0)
+		return;
+	e = mount_list_add(s, hidden ? VISIBILITY_HIDDEN : VISIBILITY_READ_ONLY,
+			   mem_strdup(path));
+	e->dir = S_ISDIR(st->st_mode);
+	if (!hidden)
+		e->fd = TAKE_FD(fd);
 }
 
 /*
@@ -175,110 +150,58 @@ static int mask_proc_point(struct proc_masking *c, int point, bool dir,
  * are the same in every /proc of the machine, and the kernel creates the inodes
  * of a new /proc on demand, which takes time: so stat the machine's first.
  */
-static int restrict_proc_entry(struct proc_masking *c, const char *name,
-			       struct err *err)
+static void restrict_proc_entry(struct setup *s, int proc, const char *name)
 {
-	auto_close int point = -1;
+	auto_free char *path = mem_printf("/proc/%s", name);
 	bool hidden;
 	struct stat st;
 
-	if (fstatat(c->old_proc, name, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
-	    fstatat(c->proc, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
+	if (lstat(path, &st) < 0 &&
+	    fstatat(proc, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
 	hidden = S_ISREG(st.st_mode) && !(st.st_mode & 0004);
-	if (!hidden && !S_ISDIR(st.st_mode) &&
-	    (!S_ISREG(st.st_mode) || !(st.st_mode & 0222)))
-		return 0;
-	point = openat(c->proc, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (point < 0)
-		return 0;
-	return hidden ? mask_proc_point(c, point, false, name, err)
-		      : cover_with_copy(point, point, name, err);
-}
-
-/* A nested sandbox needs an uncovered /proc to mount its own. For uid 0 there
- * is none: a /proc that it mounts would contain all writable settings of the
- * machine. */
-bool proc_must_restrict(const struct setup *s)
-{
-	const struct sandbox_policy *p = s->policy;
-
-	return s->root && !(p->nested && p->has_user && p->user != 0);
-}
-
-/* A missing path needs no mask. */
-static int mask_proc_path(struct proc_masking *c, const char *path, bool dir,
-			  struct err *err)
-{
-	auto_close int point =
-		openat(c->root_fd, path + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-
-	return point < 0 ? 0 : mask_proc_point(c, point, dir, path, err);
-}
-
-/* Files that all users may read, on all kernels or on some. */
-static int mask_listed_paths(struct proc_masking *c, struct err *err)
-{
-	static const char *const files[] = {
-		"/proc/keys",	  "/proc/timer_list",	 "/proc/sched_debug",
-		"/proc/kallsyms", "/proc/latency_stats", NULL};
-	static const char *const dirs[] = {"/sys/kernel/debug",
-					   "/sys/kernel/tracing",
-					   "/sys/kernel/security",
-					   "/sys/firmware",
-					   "/sys/fs/bpf",
-					   "/sys/fs/pstore",
-					   "/sys/devices/virtual/powercap",
-					   NULL};
-	int rc = 0;
-	size_t i;
-
-	for (i = 0; rc == 0 && files[i]; i++)
-		rc = mask_proc_path(c, files[i], false, err);
-	for (i = 0; rc == 0 && dirs[i]; i++)
-		rc = mask_proc_path(c, dirs[i], true, err);
-	return rc;
+	if (hidden || S_ISDIR(st.st_mode) ||
+	    (S_ISREG(st.st_mode) && (st.st_mode & 0222)))
+		restrict_entry(s, path, &st, hidden);
 }
 
 /*
  * /proc/sys checks the uid, not capabilities: core_pattern was writable for uid
  * 0 without any capability (measured). A plain user is not uid 0, and its
- * nested sandboxes need an uncovered /proc. All of /sys is read-only in any
- * case.
+ * nested sandboxes need an uncovered /proc. For uid 0 there is none: a /proc
+ * that it mounts would contain all writable settings of the machine. All of
+ * /sys is read-only in any case.
  */
-int proc_restrict(struct setup *s, int scratch_fd, struct err *err)
+int proc_restrict(struct setup *s, struct err *err)
 {
-	struct mount_attr writable_again = {.attr_clr = MOUNT_ATTR_RDONLY};
-	auto_close int old_proc =
-		open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	auto_close int proc =
-		openat(s->root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct proc_masking c = {.old_proc = old_proc,
-				 .proc = proc,
-				 .root_fd = s->root_fd,
-				 .scratch_fd = scratch_fd,
-				 .number = s->rules.count,
-				 .empty_file = -1,
-				 .empty_dir = -1};
+	/* All users may read these, on all kernels or on some. */
+	static const char *const masked[] = {
+		"/proc/keys",	       "/proc/timer_list",
+		"/proc/sched_debug",   "/proc/kallsyms",
+		"/proc/latency_stats", "/sys/kernel/debug",
+		"/sys/kernel/tracing", "/sys/kernel/security",
+		"/sys/firmware",       "/sys/fs/bpf",
+		"/sys/fs/pstore",      "/sys/devices/virtual/powercap",
+	};
+	const struct sandbox_policy *p = s->policy;
 	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int proc = -1;
+	struct stat st;
 	size_t i;
-	int rc = 0;
 
+	if (!s->root || (p->nested && p->has_user && p->user != 0))
+		return 0;
+	proc = openat(s->root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0)
 		return fail_errno(err, "open the run's /proc");
-	if (mount_set_attrs(proc, MOUNT_ATTR_RDONLY) < 0)
-		return fail_errno(err, "close the run's /proc");
 	if (dirlist_read(proc, &list, err) < 0)
 		return fail_num(err, err->num, "read the run's /proc");
-	for (i = 0; rc == 0 && i < list.count; i++)
+	for (i = 0; i < list.count; i++)
 		if (!isdigit((uint8_t)list.items[i].name[0]))
-			rc = restrict_proc_entry(&c, list.items[i].name, err);
-	if (rc == 0)
-		rc = mask_listed_paths(&c, err);
-	fd_close(&c.empty_file);
-	fd_close(&c.empty_dir);
-	if (rc == 0 && mount_setattr(proc, "", AT_EMPTY_PATH, &writable_again,
-				     sizeof(writable_again)) < 0)
-		return fail_errno(err, "open the run's /proc");
-	return rc;
+			restrict_proc_entry(s, proc, list.items[i].name);
+	for (i = 0; i < sizeof(masked) / sizeof(*masked); i++)
+		if (fstatat(s->root_fd, masked[i] + 1, &st,
+			    AT_SYMLINK_NOFOLLOW) == 0)
+			restrict_entry(s, masked[i], &st, true);
+	return 0;
 }

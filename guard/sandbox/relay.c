@@ -137,6 +137,16 @@ void relay_kill(const struct sandbox *sb)
 			      0);
 }
 
+void sandbox_unmount(struct sandbox *sb)
+{
+	edits_close(&sb->edits);
+	while (sb->pid > 0 && waitpid(sb->pid, NULL, __WALL) < 0 &&
+	       errno == EINTR)
+		;
+	sb->pid = 0;
+	cgroup_remove(&sb->cgroup);
+}
+
 /* ---- limits ---- */
 
 static int64_t earlier_deadline(int64_t a, int64_t b)

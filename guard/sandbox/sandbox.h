@@ -29,6 +29,16 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+/* How a run sees a path. */
+enum visibility {
+	VISIBILITY_READ_ONLY, /* the machine's, or granted by --ro */
+	VISIBILITY_READ_WRITE, /* granted by --rw */
+	VISIBILITY_LAYER, /* writes go to the run's layer */
+	/* the run's own directory, without the machine's files */
+	VISIBILITY_PRIVATE,
+	VISIBILITY_HIDDEN, /* masked */
+};
+
 /* SANDBOX_NET_PRIVATE: see network.h. */
 enum sandbox_net { SANDBOX_NET_HOST, SANDBOX_NET_NONE, SANDBOX_NET_PRIVATE };
 
@@ -97,10 +107,13 @@ struct sandbox_policy {
 	gid_t group;
 	const gid_t *groups; /* supplementary groups */
 	size_t group_count;
-	/* Called in the child: open_layers() before any mount,
-	 * mount_layers() to mount the layers onto the new root. */
+	/* The paths of the layers, in the order of their mounts; NULL: none. */
+	const char *const *layers; /* NULL-terminated */
+	/* Called in the child: open_layers() before any mount, mount_layer()
+	 * to mount the layer with this number onto the new root. */
 	int (*open_layers)(void *arg, struct err *err);
-	int (*mount_layers)(void *arg, int root_fd, struct err *err);
+	int (*mount_layer)(void *arg, size_t number, int root_fd,
+			   struct err *err);
 	void *layers_arg;
 	/* Called in guard while pid 1 sets itself up, to use that time. An
 	 * error becomes one of sandbox_start(). NULL: none. */

@@ -6,11 +6,11 @@
  *
  * Four processes run the code of guard/sandbox:
  *
- *	guard		the caller's process: places.c, grant.c,
+ *	guard		the caller's process: places.c, grant.c, sockets.c,
  *			launch.c, relay.c, tty.c, stdio_proxy.c, userns.c,
  *			filter.c, cgroup.c, watch.c, freezer.c
- *	pid 1		child.c, mounts.c, masks.c, grant.c, proc.c,
- *			stdio_fds.c, lockdown.c, pid1.c: created by
+ *	pid 1		child.c, mount_list.c, mounts.c, grant.c,
+ *			proc.c, stdio_fds.c, lockdown.c, pid1.c: created by
  *			one clone(2) with all namespaces. It builds the root,
  *			drops its privileges, then waits for the release
  *	command		command.c: forked by pid 1, confined from its start
@@ -32,18 +32,25 @@
 #include "guard/sandbox/inherited_state.h"
 #include "base/vec.h"
 
-/* A path that is masked in the run, or granted to it. */
-struct path_rule {
-	char *path;
-	enum { RULE_MASK, RULE_READ_ONLY, RULE_READ_WRITE } kind;
-	int fd; /* O_PATH of the granted file or directory; -1 for a mask */
+/*
+ * One mount of a run, or a mask (mount_list.h). The run sees a path as the last
+ * entry says that covers it.
+ */
+struct mount_entry {
+	enum visibility sight;
+	char *path; /* absolute */
+	bool granted; /* by an option or a line of a profile */
 	bool dir;
-	const struct buf *text; /* content of a mask over a file, or NULL */
+	/* The source: a file or directory (O_PATH), a text; else an empty
+	 * file or directory. */
+	int fd; /* or -1 */
+	const struct buf *text; /* or NULL */
+	size_t layer; /* of a layer: its number in policy->layers */
 	/* Masks only a socket with this device and inode number. */
 	bool socket;
 	dev_t dev;
 	ino_t ino;
-	int mount_fd; /* of the mask, until the mount becomes read-only */
+	int mount_fd; /* of a mask, until the mount becomes read-only */
 };
 
 struct setup {
@@ -77,12 +84,10 @@ struct setup {
 	/* pid 1's own: */
 	struct rename_notifier_clock begin;
 	int tmp_fd, var_tmp_fd; /* reopened in pid 1's mount namespace */
-	/* The file behind /etc/resolv.conf if a private directory would hide
-	 * it, else -1. */
-	int resolv_fd;
-	char *resolv_path;
-	VEC(struct path_rule) rules; /* sorted, parents first */
+	VEC(struct mount_entry) mounts; /* in their order */
 	int root_fd; /* the new root */
+	int old_dev; /* the machine's /dev */
+	int scratch_fd; /* a mounted tmpfs of guard's, the source of masks */
 	int master_fd, slave_fd; /* of the run's terminal, or -1 */
 };
 

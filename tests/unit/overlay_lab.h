@@ -147,6 +147,17 @@ static inline void lab_maps(pid_t pid)
 	write_map(pid, "gid_map", map);
 }
 
+/* Mounts all layers. */
+static inline int lab_mount_layers(struct layers *l, int root, struct err *err)
+{
+	size_t n;
+	int got = 0;
+
+	for (n = 0; got == 0 && layers_path(l, n); n++)
+		got = layers_mount(l, n, root, err);
+	return got;
+}
+
 /* Runs in the child; the test gets its exit status. */
 static inline void lab_child(struct layers *l, const char *cwd, int go,
 			     int ready, int (*run)(void *arg), void *arg)
@@ -160,7 +171,7 @@ static inline void lab_child(struct layers *l, const char *cwd, int go,
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		_exit(99);
 	root = open("/", O_PATH | O_DIRECTORY);
-	if (layers_open(l, &err) < 0 || layers_mount(l, root, &err) < 0) {
+	if (layers_open(l, &err) < 0 || lab_mount_layers(l, root, &err) < 0) {
 		(void)fprintf(stderr, "# %s\n", err.text);
 		_exit(98);
 	}

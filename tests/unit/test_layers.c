@@ -341,7 +341,7 @@ static int do_hidden(void *arg)
 	    mount("none", hidden, "tmpfs", 0, NULL) < 0)
 		return 1;
 	root = open(hidden, O_PATH | O_DIRECTORY);
-	if (layers_mount(l, root, &err) < 0 || chdir(path) < 0)
+	if (lab_mount_layers(l, root, &err) < 0 || chdir(path) < 0)
 		return 2;
 	return access("old", F_OK) < 0 ? 3 : 0;
 }

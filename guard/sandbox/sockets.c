@@ -1,0 +1,164 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/dirtree.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "guard/sandbox/grant.h"
+#include "guard/sandbox/namespaces.h"
+
+/* Sockets of well-known services, reported when the run cannot reach them.
+ * Patterns of fnmatch(3), in which '*' also matches slashes. */
+static const char *const unreachable_sockets[] = {
+	"*/docker.sock",
+	"*/docker-cli*.sock",
+	"*/podman*.sock",
+	"*/containerd.sock",
+	"/run/user/*/bus",
+	"/run/dbus/*",
+	"*/gnupg/S.*",
+	"*/keyring/*",
+	"*/wayland-*",
+	"*/.X11-unix/X*",
+	"*/pulse/native",
+	"*/pipewire-0",
+	"*/.s.PGSQL.*",
+	"*mysql*.sock",
+	"*mariadb*.sock",
+	"*redis*.sock",
+	"*memcached*.sock",
+	"*mongodb-*.sock",
+	"*/daemon-socket/*",
+	"*/snapd*.socket",
+	"*ssh-agent*",
+	"*/libvirt-sock",
+	NULL,
+};
+
+/* Columns of /proc/net/unix before the path. The fourth has the flags; this bit
+ * means that the socket listens. */
+#define COLUMNS 7
+#define FLAGS_COLUMN 3
+#define LISTENING 0x10000UL
+
+/* Datagram sockets have no listening state and receive without the bit. */
+static const char *listening_path(const char *line)
+{
+	unsigned long flags = 0, type = 0;
+	int column;
+
+	for (column = 0; column < COLUMNS; column++) {
+		if (column == FLAGS_COLUMN)
+			flags = strtoul(line, NULL, 16);
+		if (column == FLAGS_COLUMN + 1)
+			type = strtoul(line, NULL, 16);
+		line += strcspn(line, " ");
+		line += strspn(line, " ");
+	}
+	if (!*line || *line == '@' || (type != 2 && !(flags & LISTENING)))
+		return NULL;
+	return line;
+}
+
+#define SEARCHED_LEVELS 4
+#define SEARCHED_DIRS_MAX 1000
+
+/* Level by level, so that the directories near the top are found in a large
+ * tree, too. */
+static void search_sockets(struct setup *s, const char *top,
+			   const struct names *wanted)
+{
+	AUTO(names) struct names dirs = {0};
+	size_t i, level = 1, level_end = 1;
+
+	names_add(&dirs, top);
+	for (i = 0; i < dirs.count; i++) {
+		auto_close int fd = fd_open_dir(AT_FDCWD, dirs.items[i]);
+		AUTO(dirlist) struct dirlist list = {0};
+		struct err ignored;
+		size_t k;
+
+		if (i == level_end) {
+			level_end = dirs.count;
+			level++;
+		}
+		if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+			continue;
+		for (k = 0; k < list.count; k++) {
+			const struct dirlist_item *e = &list.items[k];
+			auto_free char *path =
+				path_join(dirs.items[i], e->name);
+
+			if (e->type == DT_DIR && level < SEARCHED_LEVELS &&
+			    dirs.count < SEARCHED_DIRS_MAX)
+				names_add(&dirs, path);
+			else if (e->type == DT_SOCK &&
+				 mem_list_has(
+					 (const char *const *)wanted->items,
+					 e->name))
+				names_add(&s->sockets, path);
+		}
+	}
+}
+
+/* The kernel knows a socket by the name that its program gave, which may begin
+ * in a directory that no other process knows. */
+static void find_relative_sockets(struct setup *s, struct names *relative)
+{
+	const struct grants *grants = s->policy->grants;
+	size_t i;
+
+	if (!relative->count)
+		return;
+	*VEC_ADD(relative) = NULL;
+	for (i = 0; grants && i < grants->count; i++)
+		if (S_ISDIR(grants->items[i].mode))
+			search_sockets(s, grants->items[i].real, relative);
+}
+
+/* A read-only mount does not prevent connect(2). Sockets in private directories
+ * exist in the run only below a grant, and a layer shows another file; every
+ * other listener's socket gets a mask. */
+void sockets_find(struct setup *s)
+{
+	AUTO(names) struct names relative = {0};
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	char *save = NULL, *line;
+
+	if (fd_slurp_at(AT_FDCWD, "/proc/self/net/unix", 16 << 20, &b,
+			&ignored) < 0)
+		return;
+	(void)buf_text(&b);
+	line = strtok_r((char *)b.data, "\n", &save);
+	for (; line; line = strtok_r(NULL, "\n", &save)) {
+		const char *path = listening_path(line);
+		const char *const *pattern = unreachable_sockets;
+
+		if (!path)
+			continue;
+		if (*path != '/') {
+			names_add(&relative, path_name(path));
+			continue;
+		}
+		while (*pattern && fnmatch(*pattern, path, 0) != 0)
+			pattern++;
+		if (*pattern && access(path, W_OK) == 0)
+			mem_list_add(&s->unreachable_sockets, path);
+		names_add(&s->sockets, path);
+	}
+	find_relative_sockets(s, &relative);
+}
+
+void sockets_free(struct setup *s)
+{
+	names_free(&s->sockets);
+	mem_list_free(&s->unreachable_sockets);
+}
