@@ -1,6 +1,5 @@
 #include "guard/cli/agent_show.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -15,12 +14,13 @@
 #define PARTS_SHOWN 2
 
 /* "M .claude/x" as a line of a list. dir: printed before the path. */
-static void print_code_change(FILE *to, const char *dir, const char *change)
+static void print_code_change(const char *dir, const char *change,
+			      struct styled *to)
 {
 	AUTO(buf) struct buf name = {0};
 
-	text_escape_name(&name, change[0] && change[1] ? change + 2 : "");
-	(void)fprintf(to, "  %c  %s%s\n", change[0], dir, buf_text(&name));
+	styled_name(&name, dir, change[0] && change[1] ? change + 2 : "");
+	styled_line(to, LINE_ROW, "  %c  %s", change[0], buf_text(&name));
 }
 
 /* All "M PATH" of a run with this key, possibly many; free the list, not its
@@ -46,6 +46,7 @@ static void print_changed_dirs(const char *const *changes, size_t count)
 	for (i = 0; i < count; i = next) {
 		const char *path = changes[i] + 2;
 		size_t len = 0, parts = PARTS_SHOWN;
+		auto_free char *dir = NULL;
 		AUTO(buf) struct buf name = {0};
 
 		while (path[len] && (path[len] != '/' || --parts))
@@ -53,14 +54,12 @@ static void print_changed_dirs(const char *const *changes, size_t count)
 		for (next = i + 1; next < count; next++)
 			if (strncmp(changes[next] + 2, path, len + 1) != 0)
 				break;
-		text_escape(&name, path, len, false);
+		dir = mem_strndup(path, len);
+		styled_name(&name, "~/", dir);
 		if (path[len])
-			(void)fprintf(output_stderr(), "  ~/%s/: %s\n",
-				      buf_text(&name),
-				      text_count(next - i, "file"));
-		else
-			(void)fprintf(output_stderr(), "  ~/%s\n",
-				      buf_text(&name));
+			buf_printf(&name, "/: %s",
+				   text_count(next - i, "file"));
+		styled_line(styled_err(), LINE_ROW, "  %s", buf_text(&name));
 	}
 }
 
@@ -77,7 +76,7 @@ static void print_commands_end(const struct session *s, const char *name)
 		    "that its next session may execute them:",
 		    name);
 	for (i = 0; i < count && i < SAID_MOST; i++)
-		print_code_change(output_stderr(), "", changes[i]);
+		print_code_change("", changes[i], styled_err());
 	if (i < count)
 		output_hint("and %s (guard diff)",
 			    text_count(count - i, "other file"));
@@ -100,7 +99,7 @@ static void print_home_end(const struct session *s, const char *name)
 		return;
 	}
 	for (i = 0; i < count; i++)
-		print_code_change(output_stderr(), "~/", changes[i]);
+		print_code_change("~/", changes[i], styled_err());
 }
 
 void agent_show_end(const struct session *s)
@@ -113,7 +112,7 @@ void agent_show_end(const struct session *s)
 	print_commands_end(s, name);
 }
 
-void agent_show_list(const struct session *s)
+void agent_show_list(const struct session *s, struct styled *to)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
 	size_t count, command_count, i;
@@ -123,22 +122,22 @@ void agent_show_list(const struct session *s)
 		list_code_changes(s, AGENT_COMMAND, &command_count);
 
 	if (name && count) {
-		(void)printf("\n%sChanged in the home of %s, for its next "
-			     "session%s\n",
-			     output_style(STYLE_BOLD), name,
-			     output_style(STYLE_NONE));
+		styled_line(to, LINE_TITLE,
+			    "Changed in the home of %s, for its next session",
+			    name);
 		for (i = 0; i < count; i++)
-			print_code_change(stdout, "~/", changes[i]);
-		(void)printf("     these changes are already in effect; guard "
-			     "discard takes them back\n");
+			print_code_change("~/", changes[i], to);
+		styled_line(to, LINE_NOTE,
+			    "     these changes are already in effect; guard "
+			    "discard takes them back");
 	}
 	if (name && command_count) {
-		(void)printf("\n%sNamed by the settings of %s, whose next "
-			     "session may execute them%s\n",
-			     output_style(STYLE_BOLD), name,
-			     output_style(STYLE_NONE));
+		styled_line(to, LINE_TITLE,
+			    "Named by the settings of %s, whose next session "
+			    "may execute them",
+			    name);
 		for (i = 0; i < command_count; i++)
-			print_code_change(stdout, "", commands[i]);
+			print_code_change("", commands[i], to);
 	}
 }
 

@@ -9,11 +9,12 @@
 #include <jansson.h>
 
 #include "guard/agent/agent.h"
+#include "guard/cli/styled.h"
 
 /* At the run's end, on stderr. */
 void agent_show_end(const struct session *s);
-/* Part of a diff or review, on stdout. */
-void agent_show_list(const struct session *s);
+/* Part of a diff or review. */
+void agent_show_list(const struct session *s, struct styled *to);
 /* {"name": ..., "code": [{"kind": "M", "path": "~/..."}]} */
 json_t *agent_show_json(const struct session *s);
 

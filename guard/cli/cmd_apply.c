@@ -12,6 +12,7 @@
 #include "guard/cli/plan_print.h"
 #include "guard/change/recover.h"
 #include "guard/cli/review_session.h"
+#include "guard/cli/risk_show.h"
 #include "guard/cli/verdict_show.h"
 
 struct apply_options {
@@ -697,7 +698,7 @@ static int apply_locked(struct apply *a, struct err *err)
 		return -err->num;
 	judged_run_end(a->in.p, &a->judged);
 	if (!a->o->json && !(output_is_quiet() && a->o->yes))
-		verdict_show(&a->judged.verdict, stdout);
+		risk_show_verdict(&a->judged.verdict, styled_out());
 	for (i = 0; i < a->in.change.root_count; i++)
 		if (!a->o->json && !(output_is_quiet() && a->o->yes) &&
 		    plan_print(a->in.c->store, &a->in.change.roots[i].plan,

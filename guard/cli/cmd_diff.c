@@ -10,6 +10,7 @@
 #include "guard/cli/hunks_json.h"
 #include "guard/cli/kinds_show.h"
 #include "guard/cli/listing.h"
+#include "guard/cli/risk_show.h"
 #include "guard/cli/verdict_show.h"
 #include "guard/change/live.h"
 #include "guard/change/resolve_run.h"
@@ -68,19 +69,20 @@ static void judge_rest(struct judgement *j)
 static void print_texts(const struct session *s, struct changes *c,
 			struct judgement *j, const struct diff_options *o)
 {
+	struct styled *to = styled_out();
 	size_t i;
 
 	for (i = 0; i < j->count; i++) {
 		fold_make(&j->views[i], o->full);
-		diffshow_risks(&j->views[i]);
+		risk_show_first(&j->views[i], RISK_HIGH, false, to);
 	}
-	agent_show_list(s);
-	listing_print(c, j->views, stdout);
+	agent_show_list(s, to);
+	listing_print(c, j->views, to);
 	for (i = 0; i < j->count; i++)
-		diffshow_texts(&j->views[i], o, true);
+		diffshow_texts(&j->views[i], o, true, to);
 	judge_rest(j);
 	for (i = 0; i < j->count; i++)
-		diffshow_risks_late(&j->views[i]);
+		risk_show_first(&j->views[i], RISK_HIGH, true, to);
 }
 
 static void print_diff(const struct session *s, struct changes *c,
@@ -125,8 +127,8 @@ static void print_diff(const struct session *s, struct changes *c,
 		changes_count_all(c, &n);
 		diffshow_head(s, &b);
 		changes_summary(&n, &b);
-		(void)printf("%s\n", buf_text(&b));
-		verdict_show(verdict, stdout);
+		styled_line(styled_out(), LINE_PLAIN, "%s", buf_text(&b));
+		risk_show_verdict(verdict, styled_out());
 	}
 	if (form != FORM_TEXT) {
 		for (i = 0; i < c->root_count; i++)
@@ -147,9 +149,8 @@ static void print_final_verdict(struct judgement *j, struct verdict *verdict)
 	verdict_make(j, true, verdict);
 	if (verdict_equal(&first, verdict) || output_has_failed())
 		return;
-	(void)printf("\n%sVerdict, with all files read%s\n",
-		     output_style(STYLE_BOLD), output_style(STYLE_NONE));
-	verdict_show(verdict, stdout);
+	styled_line(styled_out(), LINE_TITLE, "Verdict, with all files read");
+	risk_show_verdict(verdict, styled_out());
 }
 
 static int print_kinds(const struct session *s, const struct changes *c,
@@ -158,8 +159,7 @@ static int print_kinds(const struct session *s, const struct changes *c,
 	AUTO(buf) struct buf head = {0};
 
 	diffshow_head(s, &head);
-	(void)printf("%s", buf_text(&head));
-	return kinds_show_changes(c, err);
+	return kinds_show_changes(c, buf_text(&head), styled_out(), err);
 }
 
 /* The bytes that are read before the first line of output. The names alone
@@ -241,7 +241,7 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 	bool verdicts = o->form == FORM_TEXT || o->form == FORM_STAT ||
 			o->form >= FORM_JSON;
 	bool complete = true;
-	struct err ignored, missing;
+	struct err ignored;
 	size_t i;
 
 	if (o->risk)
@@ -256,15 +256,9 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 		verdict_make(&j, complete, &verdict);
 	if (o->form == FORM_KINDS)
 		return print_kinds(s, c, err);
-	if (o->form == FORM_HTML) {
-		if (html_report_write(o->html, s, c, &j, &verdict, err) < 0)
-			return -err->num;
-		if (textdiff_available(&missing) < 0) {
-			output_print("texts are not compared: %s",
-				     missing.text);
-			ret->compared = false;
-		}
-	}
+	if (o->form == FORM_HTML &&
+	    html_report_write(o->html, s, c, &j, &verdict, err) < 0)
+		return -err->num;
 	if (o->form == FORM_HUNKS)
 		ret->compared = hunks_json_print(context, p, c, &j, &verdict);
 	else if (o->form != FORM_HTML)

@@ -9,12 +9,10 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "guard/cli/collapse_risks.h"
 #include "guard/cli/output.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/user_git.h"
 #include "guard/change/resolve_run.h"
-#include "guard/rules/risk.h"
 #include "restore/git/textdiff.h"
 
 static int by_kind(const void *a, const void *b)
@@ -36,8 +34,7 @@ void diffshow_head(const struct session *s, struct buf *to)
 	AUTO(buf) struct buf command = {0};
 	size_t columns = output_width() * COMMAND_LINES, len;
 
-	buf_printf(to, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
-		   session_label(s), output_style(STYLE_NONE),
+	buf_printf(to, BOLD "run %s" PLAIN "  %s  started %s", session_label(s),
 		   resolve_run_state_text(s), text_age(s->started));
 	if (s->status >= 0)
 		buf_printf(to, ", exit status %d", s->status);
@@ -123,57 +120,59 @@ static int read_sides(const struct change_move *m,
 		       : 0;
 }
 
-/* Paths are relative to the root, as patch(1) takes them, but those of the home
- * are as every other list has them. */
-static void print_names(const struct change_move *m,
-			const struct changes_root *root)
-{
-	AUTO(buf) struct buf from = {0}, to = {0};
-	const char *bold = output_style(STYLE_BOLD);
-	const char *none = output_style(STYLE_NONE);
-	bool old = S_ISREG(m->old.mode), now = S_ISREG(m->now.mode);
-
-	if (root->home) {
-		text_escape_name(&from, root->prefix);
-		text_escape_name(&to, root->prefix);
-	}
-	text_escape_name(&from, m->from);
-	text_escape_name(&to, m->to);
-	(void)printf("\n");
-	if (m->percent)
-		(void)printf("%ssimilarity index %u%%%s\n"
-			     "%srename from %s%s\n%srename to %s%s\n",
-			     bold, m->percent, none, bold, buf_text(&from),
-			     none, bold, buf_text(&to), none);
-	(void)printf("%s--- %s%s%s\n%s+++ %s%s%s\n", bold,
-		     old && !root->home ? "a/" : "",
-		     old ? buf_text(&from) : "(nothing)", none, bold,
-		     now && !root->home ? "b/" : "",
-		     now ? buf_text(&to) : "(nothing)", none);
-}
-
-/* The names are printed before the first line. */
+/* What the texts of a root are printed by. */
 struct text_printer {
-	const struct change_move *m;
-	const struct changes_root *root;
-	bool has_names;
+	struct view *view;
+	const struct diff_options *o;
+	bool judge; /* the printed bytes are judged */
 	struct difftext text;
+	const struct change_move *m; /* the text's */
+	bool has_names; /* they were printed */
 };
 
-static void print_names_once(struct text_printer *p)
+/* Before the first line of a text. Paths are relative to the root, as patch(1)
+ * takes them, but those of the home are as every other list has them. */
+static void print_names(struct text_printer *p)
 {
-	if (!p->has_names)
-		print_names(p->m, p->root);
+	const struct change_move *m = p->m;
+	bool home = p->view->home;
+	const char *prefix = home ? p->view->prefix : "";
+	bool old = S_ISREG(m->old.mode), now = S_ISREG(m->now.mode);
+	AUTO(buf) struct buf from = {0}, to = {0};
+
+	if (p->has_names)
+		return;
 	p->has_names = true;
+	styled_name(&from, prefix, m->from);
+	styled_name(&to, prefix, m->to);
+	styled_line(p->text.to, LINE_FILE, "%s", buf_text(&to));
+	if (m->percent)
+		styled_line(p->text.to, LINE_TEXT,
+			    BOLD "similarity index %u%%" PLAIN "\n" BOLD
+				 "rename from %s" PLAIN "\n" BOLD
+				 "rename to %s" PLAIN,
+			    m->percent, buf_text(&from), buf_text(&to));
+	styled_line(
+		p->text.to, LINE_TEXT,
+		BOLD "--- %s%s" PLAIN "\n" BOLD "+++ %s%s" PLAIN,
+		old && !home ? "a/" : "", old ? buf_text(&from) : "(nothing)",
+		now && !home ? "b/" : "", now ? buf_text(&to) : "(nothing)");
 }
 
 static int print_diff_line(void *arg, const struct textdiff_line *line)
 {
 	struct text_printer *p = arg;
 
-	print_names_once(p);
+	print_names(p);
 	difftext_line(&p->text, line);
-	return output_has_failed() ? -EPIPE : 0;
+	return p->text.to->full ? -EPIPE : 0;
+}
+
+/* Instead of a text. */
+static void print_remark(struct text_printer *p, const char *remark)
+{
+	print_names(p);
+	styled_text(p->text.to, '\\', remark, strlen(remark), NULL);
 }
 
 /* The first text is read while the others are made. */
@@ -186,106 +185,101 @@ static void flush_first_text(void)
 	flushed = true;
 }
 
-/* The view and the entry that the printed bytes are judged for. */
-struct text_judge {
-	struct view *view; /* NULL: they are not judged */
-	struct view_entry *entry;
-};
-
-static void judge_text(const struct text_judge *j, const struct buf *old,
-		       const struct buf *now)
+static void judge_text(const struct text_printer *p, struct view_entry *e,
+		       const struct buf *old, const struct buf *now)
 {
-	if (!j->view || j->entry->judged)
+	if (!p->judge || !e || e->judged)
 		return;
-	view_judge_bytes(j->view, j->entry, old, now);
-	j->entry->late = true;
+	view_judge_bytes(p->view, e, old, now);
+	e->late = true;
 }
 
-static void open_in_tool(const struct change_move *m, const char *tool,
-			 const struct buf *old, const struct buf *now)
+static void open_in_tool(struct text_printer *p, const struct buf *old,
+			 const struct buf *now)
 {
+	const struct change_move *m = p->m;
 	struct err err;
 
-	if (user_git_difftool(tool, m->to, S_ISREG(m->old.mode) ? old : NULL,
+	print_names(p);
+	if (user_git_difftool(p->o->tool, m->to,
+			      S_ISREG(m->old.mode) ? old : NULL,
 			      S_ISREG(m->now.mode) ? now : NULL, &err) == 0)
 		return;
 	output_error(&err);
 	tool_failed = true;
 }
 
-static bool has_ended(void)
+static void compare_text(struct text_printer *p, const struct buf *old,
+			 const struct buf *now)
 {
-	return tool_failed || output_has_failed();
+	auto_free char *failed = NULL;
+	struct err err;
+	int got = textdiff(old->data, old->len, now->data, now->len,
+			   (int)p->o->context, print_diff_line, p, NULL, NULL,
+			   &err);
+
+	difftext_end(&p->text);
+	lacks_libgit |= got == -ENOPKG;
+	if (got > 0)
+		print_remark(p, "binary");
+	if (got >= 0 || got == -ENOPKG || p->text.to->full)
+		return;
+	uncompared++;
+	failed = mem_printf("cannot be compared (%s); treated as binary",
+			    err.text);
+	print_remark(p, failed);
 }
 
-static void print_text(const struct change_move *m,
-		       const struct changes_root *root,
-		       const struct diff_options *o,
-		       const struct text_judge *judge)
+/* e: of the change whose text it is, or NULL. */
+static void print_text(struct text_printer *p, const struct change_move *m,
+		       struct view_entry *e)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
-	struct text_printer p = {m, root, .text = {.layout = o->layout}};
 	struct err err;
-	int got;
 
+	p->m = m;
+	p->has_names = false;
+	p->text.last = 0;
 	/* The names of a move are of interest in themselves. */
 	if (m->percent)
-		print_names_once(&p);
-	if (read_sides(m, root, &old, &now, &err) < 0) {
-		print_names_once(&p);
-		(void)printf("cannot be read: %s\n", err.text);
+		print_names(p);
+	if (read_sides(m, p->view->root, &old, &now, &err) < 0) {
+		auto_free char *text =
+			mem_printf("cannot be read: %s", err.text);
+
+		print_remark(p, text);
 		return;
 	}
-	if (o->layout == LAYOUT_TOOL) {
-		print_names_once(&p);
-		open_in_tool(m, o->tool, &old, &now);
-		judge_text(judge, &old, &now);
-		return;
-	}
-	got = textdiff(old.data, old.len, now.data, now.len, (int)o->context,
-		       print_diff_line, &p, NULL, NULL, &err);
-	difftext_end(&p.text);
-	lacks_libgit |= got == -ENOPKG;
-	if (got && got != -ENOPKG) {
-		print_names_once(&p);
-		uncompared += got < 0;
-		if (got > 0)
-			(void)printf("binary\n");
-		else
-			(void)printf("cannot be compared (%s); treated as "
-				     "binary\n",
-				     err.text);
-	}
+	if (p->o->layout == LAYOUT_TOOL)
+		open_in_tool(p, &old, &now);
+	else
+		compare_text(p, &old, &now);
 	flush_first_text();
-	judge_text(judge, &old, &now);
+	judge_text(p, e, &old, &now);
 }
 
-static void print_link_target(const struct change *c,
-			      const struct changes_root *root, bool now)
+static void print_link_target(struct text_printer *p, const struct change *c,
+			      bool now)
 {
 	uint32_t mode = now ? c->now.mode : c->old.mode;
-	AUTO(buf) struct buf target = {0}, b = {0};
+	AUTO(buf) struct buf target = {0};
 	struct err ignored;
 
 	if (!S_ISLNK(mode))
 		return;
-	if (changes_read(root, c->path, mode, now, &target, &ignored) < 0)
-		buf_add_char(&b, '?');
-	else
-		text_escape(&b, target.data, target.len, false);
-	(void)printf("%s%c%s%s\n",
-		     output_style(now ? STYLE_ADDED : STYLE_DELETED),
-		     now ? '+' : '-', buf_text(&b), output_style(STYLE_NONE));
+	if (changes_read(p->view->root, c->path, mode, now, &target, &ignored) <
+	    0)
+		buf_add_char(&target, '?');
+	styled_target(p->text.to, now ? '+' : '-', buf_text(&target),
+		      target.len);
 }
 
 /* The difference of one change: files as hunks, symbolic links as their
  * targets; nothing for directories, deletions and the like. One line stands for
  * content that cannot be shown (binary, too large, unreadable). */
-static void print_text_change(const struct change *c,
-			      const struct changes_root *root,
-			      const struct diff_options *o,
-			      const struct text_judge *judge)
+static void print_text_change(struct text_printer *p, struct view_entry *e)
 {
+	const struct change *c = e->change;
 	const struct change_move m = in_place(c);
 
 	if (c->kind == CHANGE_DELETED || c->kind == CHANGE_META)
@@ -293,19 +287,20 @@ static void print_text_change(const struct change *c,
 	if (S_ISLNK(c->old.mode) || S_ISLNK(c->now.mode)) {
 		AUTO(buf) struct buf name = {0};
 
-		if (root->home)
-			text_escape_name(&name, root->prefix);
-		text_escape_name(&name, c->path);
-		(void)printf("\n%slink %s%s\n", output_style(STYLE_BOLD),
-			     buf_text(&name), output_style(STYLE_NONE));
-		print_link_target(c, root, false);
-		print_link_target(c, root, true);
+		styled_name(&name, p->view->home ? p->view->prefix : "",
+			    c->path);
+		styled_line(p->text.to, LINE_FILE, "%s", buf_text(&name));
+		styled_line(p->text.to, LINE_TEXT, BOLD "link %s" PLAIN,
+			    buf_text(&name));
+		print_link_target(p, c, false);
+		print_link_target(p, c, true);
 	}
 	if (is_text_change(c) && !too_large(c)) {
-		print_text(&m, root, o, judge);
+		print_text(p, &m, e);
 	} else if (is_text_change(c)) {
-		print_names(&m, root);
-		(void)printf("too large to show\n");
+		p->m = &m;
+		p->has_names = false;
+		print_remark(p, "too large to show");
 	}
 }
 
@@ -347,67 +342,77 @@ static bool has_text(const struct view *v, size_t i)
 					      changes_is_moved(v->list, c);
 }
 
-void diffshow_texts(struct view *v, const struct diff_options *o, bool judge)
+void diffshow_texts(struct view *v, const struct diff_options *o, bool judge,
+		    struct styled *to)
 {
-	struct text_judge judged = {.view = judge ? v : NULL}, none = {0};
+	struct text_printer p = {
+		.view = v,
+		.o = o,
+		.judge = judge,
+		.text = {.layout = o->layout, .to = to},
+	};
 	const struct change_list *list = v->list;
-	AUTO(buf) struct buf heading = {0};
 	enum change_kind kind;
-	size_t hidden = 0, i;
+	size_t hidden = 0, left = 0, i;
 
-	text_escape_name(&heading, v->prefix);
-	if (heading.len && !v->home && list->count)
-		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),
-			     buf_text(&heading), output_style(STYLE_NONE));
+	if (*v->prefix && !v->home && list->count) {
+		AUTO(buf) struct buf heading = {0};
 
-	for (i = 0; i < list->move_count && !has_ended(); i++)
+		styled_name(&heading, "", v->prefix);
+		styled_line(to, LINE_PLAIN, "\n" BOLD "In %s" PLAIN,
+			    buf_text(&heading));
+	}
+	for (i = 0; i < list->move_count && !tool_failed && !to->full; i++)
 		if (!list->moves[i].half && list->moves[i].percent < 100)
-			print_text(&list->moves[i], v->root, o, &none);
+			print_text(&p, &list->moves[i], NULL);
 	/* A deletion has no text. */
 	for (kind = CHANGE_TYPE; kind <= CHANGE_ADDED; kind++)
-		for (i = 0; i < v->count && !has_ended(); i++) {
+		for (i = 0; i < v->count && !tool_failed; i++) {
 			const struct change *c = v->items[i].change;
 
 			if (c->kind != kind)
 				continue;
 			hidden += fold_hides_text(v, i) && is_text_change(c);
-			judged.entry = &v->items[i];
-			if (has_text(v, i))
-				print_text_change(c, v->root, o, &judged);
+			left += to->full && has_text(v, i) && is_text_change(c);
+			if (!to->full && has_text(v, i))
+				print_text_change(&p, &v->items[i]);
 		}
 	if (hidden)
-		(void)printf("\n%s of folded directories %s not shown (--full "
-			     "shows all)\n",
-			     text_count(hidden, "text"),
-			     hidden == 1 ? "is" : "are");
+		styled_line(to, LINE_PLAIN,
+			    "\n%s of folded directories %s not shown (--full "
+			    "shows all)",
+			    text_count(hidden, "text"),
+			    hidden == 1 ? "is" : "are");
+	if (left)
+		styled_line(to, LINE_PLAIN,
+			    "\n%s left out: guard diff shows all",
+			    text_count(left, "more text"));
 }
 
 static void add_line_counts(const struct line_counts *n, struct buf *to)
 {
-	buf_printf(to, "  %s+%zu%s %s-%zu%s", output_style(STYLE_ADDED),
-		   n->added, output_style(STYLE_NONE),
-		   output_style(STYLE_DELETED), n->removed,
-		   output_style(STYLE_NONE));
+	buf_printf(to, "  " ADDED "+%zu" PLAIN " " DELETED "-%zu" PLAIN,
+		   n->added, n->removed);
 }
 
-static void stat_moves(const struct changes_root *g)
+static void stat_moves(const struct changes_root *g, struct styled *to)
 {
 	const struct change_list *list = &g->list;
 	size_t i;
 
-	for (i = 0; i < list->move_count && !output_has_failed(); i++) {
+	for (i = 0; i < list->move_count && !to->full; i++) {
 		const struct change_move *m = &list->moves[i];
 		struct line_counts n = {0};
 		AUTO(buf) struct buf b = {0};
 
 		if (m->half || m->with_dir)
 			continue;
-		changes_move_text(m, g->prefix, output_width(), &b);
+		changes_move_text(m, g->prefix, to->width, &b);
 		if (m->percent < 100)
 			count_move_lines(m, g, &n);
 		if (n.text)
 			add_line_counts(&n, &b);
-		(void)printf("R  %s\n", buf_text(&b));
+		styled_line(to, LINE_ROW, "R  %s", buf_text(&b));
 	}
 }
 
@@ -427,15 +432,14 @@ static const char *risk_mark(struct view *v, const struct change *c, bool all)
 }
 
 static void stat_change(const struct changes_root *g, struct view *view,
-			const struct change *c)
+			const struct change *c, struct styled *to)
 {
 	const struct change_move m = in_place(c);
 	struct line_counts n = {0};
 	AUTO(buf) struct buf b = {0};
 	const char *mark;
 
-	text_escape_name(&b, g->prefix);
-	text_escape_name(&b, c->path);
+	styled_name(&b, g->prefix, c->path);
 	/* For a deleted file its lines. */
 	if (is_text_change(c) && !too_large(c))
 		count_move_lines(&m, g, &n);
@@ -444,26 +448,26 @@ static void stat_change(const struct changes_root *g, struct view *view,
 	else
 		changes_detail(c, &b);
 	mark = risk_mark(view, c, true);
-	(void)printf("%c%s%s%s\n", changes_letter(c->kind), mark,
-		     *mark ? " " : "  ", buf_text(&b));
+	styled_line(to, LINE_ROW, "%c%s%s%s", changes_letter(c->kind), mark,
+		    *mark ? " " : "  ", buf_text(&b));
 }
 
 /* The lines of its files are not counted. */
-static void stat_fold(const struct changes_root *g, const struct fold *fold)
+static void stat_fold(const struct changes_root *g, const struct fold *fold,
+		      struct styled *to)
 {
 	AUTO(buf) struct buf b = {0};
 
-	text_escape_name(&b, g->prefix);
-	text_escape_name(&b, fold->dir);
+	styled_name(&b, g->prefix, fold->dir);
 	buf_add_text(&b, "/  ");
 	fold_text(fold, &b);
-	(void)printf("%c%s%s\n", fold_letter(fold), fold->lost ? "!! " : "  ",
-		     buf_text(&b));
+	styled_line(to, LINE_ROW, "%c%s%s", fold_letter(fold),
+		    fold->lost ? "!! " : "  ", buf_text(&b));
 }
 
 /* Each fold stands at its first entry. */
 static void print_stat(const struct changes_root *g, struct view *view,
-		       struct view *marks, bool full)
+		       struct view *marks, bool full, struct styled *to)
 {
 	const struct change_list *list = &g->list;
 	auto_free bool *shown = NULL;
@@ -472,7 +476,7 @@ static void print_stat(const struct changes_root *g, struct view *view,
 
 	fold_make(view, full);
 	shown = mem_zalloc(view->folds.list.count + 1);
-	for (i = 0; i < list->count && !output_has_failed(); i++) {
+	for (i = 0; i < list->count && !to->full; i++) {
 		const struct change *c = &list->items[i];
 		const struct view_entry *e = view_find(view, c->path);
 		const struct fold *fold =
@@ -480,53 +484,53 @@ static void print_stat(const struct changes_root *g, struct view *view,
 
 		if (!moves && c->kind != CHANGE_DELETED) {
 			moves = true;
-			stat_moves(g);
+			stat_moves(g, to);
 		}
 		if (changes_is_moved(list, c))
 			continue;
 		if (!fold || fold->kind == FOLD_NONE)
-			stat_change(g, marks, c);
+			stat_change(g, marks, c, to);
 		else if (!shown[fold - view->folds.list.items])
-			stat_fold(g, fold);
+			stat_fold(g, fold, to);
 		if (fold)
 			shown[fold - view->folds.list.items] = true;
 	}
 }
 
 /* As git has it: R, how much is alike, both names. */
-static void print_move_names(const struct changes_root *g)
+static void print_move_names(const struct changes_root *g, struct styled *to)
 {
 	size_t i;
 
 	for (i = 0; i < g->list.move_count; i++) {
 		const struct change_move *m = &g->list.moves[i];
-		AUTO(buf) struct buf from = {0}, to = {0};
+		AUTO(buf) struct buf b = {0};
 
 		if (m->half)
 			continue;
-		text_escape_name(&from, g->prefix);
-		text_escape_name(&from, m->from);
-		text_escape_name(&to, g->prefix);
-		text_escape_name(&to, m->to);
-		(void)printf("R%03u\t%s\t%s\n", m->percent, buf_text(&from),
-			     buf_text(&to));
+		buf_printf(&b, "R%03u\t", m->percent);
+		styled_name(&b, g->prefix, m->from);
+		buf_add_char(&b, '\t');
+		styled_name(&b, g->prefix, m->to);
+		styled_line(to, LINE_ROW, "%s", buf_text(&b));
 	}
 }
 
 void diffshow_lines(const struct changes_root *g, struct view *view,
 		    const struct diff_options *o)
 {
+	struct styled *to = styled_out();
 	AUTO(view) struct view own = {0};
 	enum diff_form form = o->form;
 	size_t i;
 
 	if (form == FORM_NAME_STATUS)
-		print_move_names(g);
+		print_move_names(g, to);
 
 	if (form == FORM_STAT) {
 		if (!view)
 			view_of_changes(g, &own);
-		print_stat(g, view ? view : &own, view, o->full);
+		print_stat(g, view ? view : &own, view, o->full, to);
 		return;
 	}
 	for (i = 0; i < g->list.count; i++) {
@@ -542,12 +546,11 @@ void diffshow_lines(const struct changes_root *g, struct view *view,
 		}
 		if (form == FORM_NAME_STATUS && changes_is_moved(&g->list, c))
 			continue;
-		text_escape_name(&b, g->prefix);
-		text_escape_name(&b, c->path);
 		if (form == FORM_NAME_STATUS)
-			(void)printf("%c%s\t", changes_letter(c->kind),
-				     risk_mark(view, c, false));
-		(void)printf("%s\n", buf_text(&b));
+			buf_printf(&b, "%c%s\t", changes_letter(c->kind),
+				   risk_mark(view, c, false));
+		styled_name(&b, g->prefix, c->path);
+		styled_line(to, LINE_ROW, "%s", buf_text(&b));
 	}
 }
 
@@ -586,126 +589,6 @@ json_t *diffshow_counts(const struct change_list *list)
 
 	changes_count(list, &n);
 	return jsonout_counts(&n);
-}
-
-/* --- risks --- */
-
-/* The section, begun at its first line. */
-struct first_look {
-	const struct view *view;
-	bool late; /* of the entries that were judged late */
-	bool begun;
-	struct fold_repeats repeats;
-};
-
-static void begin_first_look(struct first_look *l)
-{
-	AUTO(buf) struct buf where = {0};
-
-	text_escape_name(&where, l->view->where);
-	if (!l->begun)
-		(void)printf("\n%s%s%s%s\n", output_style(STYLE_BOLD),
-			     l->late ? "Look at these, too"
-				     : "Look at these first",
-			     buf_text(&where), output_style(STYLE_NONE));
-	l->begun = true;
-}
-
-/* A reason has one line for a file, with its first place in it. False: that
- * line came before. */
-static bool is_first_place(const struct risks *r, size_t at, size_t *ret_more)
-{
-	size_t more = 0, i;
-
-	for (i = 0; i < r->count; i++) {
-		if (i == at || strcmp(r->items[i].text, r->items[at].text) != 0)
-			continue;
-		if (i < at)
-			return false;
-		more += 1 + r->items[i].more;
-	}
-	*ret_more = more;
-	return true;
-}
-
-static void look_at(struct first_look *l, const struct view_entry *e)
-{
-	static const struct risk lost[] = {
-		{.level = RISK_CRITICAL,
-		 .id = "no-copy",
-		 .text = (char *)"has no other copy of its old content"},
-		{.level = RISK_CRITICAL,
-		 .id = "work-lost",
-		 .text = (char *)"loses work that was never committed"},
-	};
-	const struct change *c = e->change;
-	bool overwritten = view_is_lost(e) && c->now.mode;
-	AUTO(buf) struct buf name = {0};
-	size_t k, more = 0, lines = 0;
-
-	for (k = 0; k < e->risks.count + overwritten; k++) {
-		const struct risk *r = k < e->risks.count
-					       ? &e->risks.items[k]
-					       : &lost[e->loss == LOSS_WORK];
-		struct risk shown = *r;
-
-		if (r->level < RISK_HIGH ||
-		    (k < e->risks.count &&
-		     !is_first_place(&e->risks, k, &more)) ||
-		    (r->level < RISK_CRITICAL &&
-		     !fold_repeat_add(&l->repeats, r)))
-			continue;
-		begin_first_look(l);
-		if (!lines) {
-			text_escape_name(&name, l->view->prefix);
-			text_escape_name(&name, c->path);
-		}
-		/* The new path of a move decides. */
-		if (!lines++)
-			(void)printf("  %c  %s\n",
-				     c->kind != CHANGE_DELETED &&
-						     changes_is_moved(
-							     l->view->list, c)
-					     ? 'R'
-					     : changes_letter(c->kind),
-				     buf_text(&name));
-		shown.more += k < e->risks.count ? more : 0;
-		collapse_risks_line(&shown, "     ", NULL);
-	}
-}
-
-static void print_repeats(struct first_look *l, const struct fold_repeats *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->count; i++)
-		if (r->items[i].more)
-			begin_first_look(l);
-	collapse_risks_print(r, "  ");
-}
-
-static void print_first_look(const struct view *v, bool late)
-{
-	struct first_look l = {.view = v, .late = late};
-	size_t i;
-
-	for (i = 0; i < v->count && !output_has_failed(); i++)
-		if ((late || !fold_hides(v, i)) && v->items[i].late == late)
-			look_at(&l, &v->items[i]);
-	print_repeats(&l, &l.repeats);
-	if (!late)
-		print_repeats(&l, &v->folds.repeats);
-	VEC_FREE(&l.repeats);
-}
-
-void diffshow_risks(const struct view *v)
-{
-	print_first_look(v, false);
-}
-
-void diffshow_risks_late(const struct view *v)
-{
-	print_first_look(v, true);
 }
 
 void diffshow_risks_json(const struct view *v, const char *dir,

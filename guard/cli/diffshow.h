@@ -47,10 +47,10 @@ void diffshow_head(const struct session *s, struct buf *to);
 /* The one order everywhere: deletions first, then by path. */
 void diffshow_sort(struct change_list *list);
 
-/* All on stdout. */
 /* Folded generated files are left out. judge: the files that were not judged
  * yet are, with the bytes that are printed. */
-void diffshow_texts(struct view *v, const struct diff_options *o, bool judge);
+void diffshow_texts(struct view *v, const struct diff_options *o, bool judge,
+		    struct styled *to);
 /* Whether all texts could be compared; false, with a message, without libgit2
  * and where the worker failed, and when the tool failed. Called when the output
  * is complete. */
@@ -60,12 +60,6 @@ bool diffshow_has_compared(void);
  * critical risk) behind the letter; NULL: none. --stat is folded. */
 void diffshow_lines(const struct changes_root *g, struct view *view,
 		    const struct diff_options *o);
-/* "Look at these first": files that were overwritten and are a loss, and risks
- * from RISK_HIGH on, see risk.h. A section on stdout, nothing when there is
- * none. */
-void diffshow_risks(const struct view *v);
-/* The same for the entries that were judged late (view.h). */
-void diffshow_risks_late(const struct view *v);
 /* Adds objects {"path", "home", "folder", "level", "text"} to an array; the
  * value of "folder" is the absolute path of the root. */
 void diffshow_risks_json(const struct view *v, const char *dir,

@@ -248,16 +248,15 @@ static void print_differences(const struct point_pair *s,
 		struct change_counts n;
 
 		changes_count(&root->list, &n);
-		buf_printf(&b, "%sfrom ", output_style(STYLE_BOLD));
+		buf_add_text(&b, BOLD "from ");
 		add_point_text(&b, &s->a->snapshot);
-		buf_printf(&b, "%s\n%s  to ", output_style(STYLE_NONE),
-			   output_style(STYLE_BOLD));
+		buf_add_text(&b, PLAIN "\n" BOLD "  to ");
 		add_point_text(&b, &s->b->snapshot);
-		buf_printf(&b, "%s\nin ", output_style(STYLE_NONE));
+		buf_add_text(&b, PLAIN "\nin ");
 		text_escape_name(&b, s->a->base);
 		buf_add_text(&b, ": ");
 		changes_summary(&n, &b);
-		(void)printf("%s\n", buf_text(&b));
+		styled_line(styled_out(), LINE_PLAIN, "%s", buf_text(&b));
 	}
 	if (form != FORM_TEXT) {
 		diffshow_lines(root, NULL, o);
@@ -265,8 +264,8 @@ static void print_differences(const struct point_pair *s,
 	}
 	view_of_changes(root, &view);
 	fold_make(&view, o->full);
-	listing_print(changes, &view, stdout);
-	diffshow_texts(&view, o, false);
+	listing_print(changes, &view, styled_out());
+	diffshow_texts(&view, o, false, styled_out());
 }
 
 /* --- all of it --- */

@@ -1,6 +1,5 @@
 #include "guard/cli/difftext.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -13,59 +12,36 @@
 #define TAB 8u
 #define CUT_MARK "..."
 
-static enum output_style style_of(char kind)
-{
-	return kind == '+'   ? STYLE_ADDED
-	       : kind == '-' ? STYLE_DELETED
-	       : kind == '@' ? STYLE_HUNK
-			     : STYLE_NONE;
-}
-
-/* libgit2's own lines for hunks and ends of files have no sign before them. */
-static void print_line(char kind, const struct difftext_line *line)
-{
-	const bool styled = kind == '+' || kind == '-' || kind == '@';
-	AUTO(buf) struct buf b = {0};
-
-	if (kind != '@' && kind != '\\')
-		buf_add_char(&b, kind);
-	text_escape(&b, line->text, line->len, true);
-	(void)printf("%s%s%s\n", styled ? output_style(style_of(kind)) : "",
-		     buf_text(&b), styled ? output_style(STYLE_NONE) : "");
-}
-
 /* --- words --- */
 
 static void add_words(struct buf *to, enum diff_layout layout, char kind,
 		      const char *text, size_t len)
 {
-	const char *style = output_style(style_of(kind));
-	const bool marks = layout == LAYOUT_WORDS || !*style;
+	const bool marks = layout == LAYOUT_WORDS || !output_has_color();
 
 	if (!len)
 		return;
-	buf_add_text(to, style);
+	buf_add_text(to, styled_of(kind));
 	if (marks)
 		buf_add_text(to, kind == '-' ? "[-" : "{+");
 	text_escape(to, text, len, true);
 	if (marks)
 		buf_add_text(to, kind == '-' ? "-]" : "+}");
-	buf_add_text(to, output_style(STYLE_NONE));
+	buf_add_text(to, PLAIN);
 }
 
 /* A blank in front of each line, so that no text looks like the head of a file
  * or hunk. */
-static void print_whole(enum diff_layout layout, char kind,
+static void print_whole(const struct difftext *t, char kind,
 			const struct difftext_line *line)
 {
 	AUTO(buf) struct buf b = {0};
 
-	buf_add_char(&b, ' ');
 	if (kind == ' ')
 		text_escape(&b, line->text, line->len, true);
 	else
-		add_words(&b, layout, kind, line->text, line->len);
-	(void)printf("%s\n", buf_text(&b));
+		add_words(&b, t->layout, kind, line->text, line->len);
+	styled_line(t->to, LINE_TEXT, " %s", buf_text(&b));
 }
 
 /* The next range of a line: the bytes before it are equal in both lines. */
@@ -109,7 +85,7 @@ static void add_changed(struct buf *to, enum diff_layout layout,
 	}
 }
 
-static void print_words(enum diff_layout layout,
+static void print_words(const struct difftext *t,
 			const struct difftext_line *before,
 			const struct difftext_line *after)
 {
@@ -122,12 +98,11 @@ static void print_words(enum diff_layout layout,
 	    (before->len != after->len ||
 	     memcmp(before->text, after->text, after->len) != 0)) {
 		/* Little is equal. */
-		print_whole(layout, '-', before);
-		print_whole(layout, '+', after);
+		print_whole(t, '-', before);
+		print_whole(t, '+', after);
 	} else {
-		buf_add_char(&b, ' ');
-		add_changed(&b, layout, &old, &now);
-		(void)printf("%s\n", buf_text(&b));
+		add_changed(&b, t->layout, &old, &now);
+		styled_line(t->to, LINE_TEXT, " %s", buf_text(&b));
 	}
 	VEC_FREE(&old.ranges);
 	VEC_FREE(&now.ranges);
@@ -162,7 +137,6 @@ static void add_expanded(struct buf *to, const struct difftext_line *line)
 static void add_column(struct buf *to, char kind, size_t columns,
 		       const struct difftext_line *line)
 {
-	const bool styled = kind != ' ';
 	AUTO(buf) struct buf b = {0};
 	size_t len, width;
 
@@ -176,18 +150,17 @@ static void add_column(struct buf *to, char kind, size_t columns,
 		buf_add_text(&b, CUT_MARK);
 		width = text_width(buf_text(&b));
 	}
-	buf_add_text(to, styled ? output_style(style_of(kind)) : "");
-	buf_add_text(to, buf_text(&b));
-	buf_add_text(to, styled ? output_style(STYLE_NONE) : "");
+	buf_printf(to, kind == ' ' ? "%s%s" : "%s%s" PLAIN, styled_of(kind),
+		   buf_text(&b));
 	for (; width < columns; width++)
 		buf_add_char(to, ' ');
 }
 
 /* NULL: the side has no line. */
-static void print_row(const struct difftext_line *old,
+static void print_row(const struct difftext *t, const struct difftext_line *old,
 		      const struct difftext_line *now)
 {
-	const size_t terminal = output_width();
+	const size_t terminal = t->to->width;
 	size_t columns = !terminal		  ? WIDTH
 			 : terminal < LEAST_WIDTH ? LEAST_WIDTH
 						  : terminal;
@@ -203,7 +176,7 @@ static void print_row(const struct difftext_line *old,
 		add_column(&row, equal ? ' ' : '+', columns, now);
 	while (row.len && row.data[row.len - 1] == ' ')
 		row.len--;
-	(void)printf("%s\n", buf_text(&row));
+	styled_line(t->to, LINE_TEXT, "%s", buf_text(&row));
 }
 
 /* --- blocks --- */
@@ -246,33 +219,34 @@ static void find_pair(const struct difftext *t, size_t i, size_t k,
 	}
 }
 
-static void print_pair(enum diff_layout layout, const struct difftext_line *old,
+static void print_pair(const struct difftext *t,
+		       const struct difftext_line *old,
 		       const struct difftext_line *now)
 {
-	if (layout == LAYOUT_COLUMNS)
-		print_row(old, now);
+	if (t->layout == LAYOUT_COLUMNS)
+		print_row(t, old, now);
 	else if (old && now)
-		print_words(layout, old, now);
+		print_words(t, old, now);
 	else
-		print_whole(layout, old ? '-' : '+', old ? old : now);
+		print_whole(t, old ? '-' : '+', old ? old : now);
 }
 
 void difftext_end(struct difftext *t)
 {
 	size_t i = 0, k = 0, alone, added;
 
-	while (i < t->old.count && k < t->now.count && !output_has_failed()) {
+	while (i < t->old.count && k < t->now.count && !t->to->full) {
 		find_pair(t, i, k, &alone, &added);
 		for (; alone; alone--)
-			print_pair(t->layout, &t->old.items[i++], NULL);
+			print_pair(t, &t->old.items[i++], NULL);
 		for (; added; added--)
-			print_pair(t->layout, NULL, &t->now.items[k++]);
-		print_pair(t->layout, &t->old.items[i++], &t->now.items[k++]);
+			print_pair(t, NULL, &t->now.items[k++]);
+		print_pair(t, &t->old.items[i++], &t->now.items[k++]);
 	}
-	for (; i < t->old.count && !output_has_failed(); i++)
-		print_pair(t->layout, &t->old.items[i], NULL);
-	for (; k < t->now.count && !output_has_failed(); k++)
-		print_pair(t->layout, NULL, &t->now.items[k]);
+	for (; i < t->old.count && !t->to->full; i++)
+		print_pair(t, &t->old.items[i], NULL);
+	for (; k < t->now.count && !t->to->full; k++)
+		print_pair(t, NULL, &t->now.items[k]);
 	VEC_FREE(&t->old);
 	VEC_FREE(&t->now);
 }
@@ -287,7 +261,7 @@ void difftext_line(struct difftext *t, const struct textdiff_line *line)
 		text.len--;
 	t->last = kind;
 	if (t->layout == LAYOUT_UNIFIED) {
-		print_line(line->kind, &text);
+		styled_text(t->to, line->kind, text.text, text.len, NULL);
 	} else if (kind == '-') {
 		if (t->now.count)
 			difftext_end(t);
@@ -297,12 +271,12 @@ void difftext_line(struct difftext *t, const struct textdiff_line *line)
 	} else {
 		difftext_end(t);
 		if (kind == '+')
-			print_pair(t->layout, NULL, &text);
+			print_pair(t, NULL, &text);
 		else if (kind == '@')
-			print_line(kind, &text);
+			styled_text(t->to, kind, text.text, text.len, NULL);
 		else if (t->layout == LAYOUT_COLUMNS)
-			print_row(&text, &text);
+			print_row(t, &text, &text);
 		else
-			print_whole(t->layout, ' ', &text);
+			print_whole(t, ' ', &text);
 	}
 }

@@ -1,5 +1,5 @@
 /*
- * One text's difference on stdout: as git prints it, with the changed words
+ * One text's difference as lines: as git prints it, with the changed words
  * inside the lines, or in two columns. The callbacks take the lines of
  * textdiff() in their order; all text is escaped.
  *
@@ -10,6 +10,7 @@
 #define GUARD_CLI_DIFFTEXT_H
 
 #include "base/vec.h"
+#include "guard/cli/styled.h"
 #include "restore/git/textdiff.h"
 
 enum diff_layout {
@@ -25,17 +26,18 @@ struct difftext_line {
 	size_t len;
 };
 
-/* Zero but for the layout at the start of a text. */
+/* Zero but for the layout and the medium at the start of a text. */
 struct difftext {
 	enum diff_layout layout;
+	struct styled *to;
 	char last; /* kind of the line before */
 	/* The block, up to its end; the texts belong to the caller. */
 	VEC(struct difftext_line) old, now;
 };
 
-/* Takes a line; prints it, or keeps it for its block. */
+/* Takes a line; passes it on, or keeps it for its block. */
 void difftext_line(struct difftext *t, const struct textdiff_line *line);
-/* Prints the last block. The texts must exist until then. */
+/* Passes the last block on. The texts must exist until then. */
 void difftext_end(struct difftext *t);
 
 #endif

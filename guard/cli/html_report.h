@@ -15,7 +15,6 @@
 #include "guard/review/verdict.h"
 
 /* Limits of a report. */
-#define HTML_TEXTS_MAX 2000
 #define HTML_LINE_MAX 2000u /* bytes */
 #define HTML_SIZE_MAX (8u << 20)
 #define HTML_ROWS_MAX 2000 /* of a list */
@@ -23,7 +22,7 @@
 /* Writes the file, which must be new, with mode 0600; "-": standard output.
  * -EEXIST: there is one of that name. After a failure there is none. */
 int html_report_write(const char *file, const struct session *s,
-		      const struct changes *c, const struct judgement *j,
+		      struct changes *c, const struct judgement *j,
 		      const struct verdict *verdict, struct err *err);
 /* The same of a run whose changes are not loaded: loads and judges them. */
 int html_report_write_run(const char *file, struct context *c,

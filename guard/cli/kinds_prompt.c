@@ -99,7 +99,7 @@ static void print_kind(struct kinds_asker *w, size_t most)
 	struct asked_kind *a = current_kind(w);
 
 	a->listed |= kinds_show_family(&w->k->kinds, &a->family, most,
-				       add_item_name, w->k);
+				       add_item_name, w->k, styled_out());
 }
 
 static void answer_kind(struct kinds_asker *w, enum review_answer answer)
@@ -241,7 +241,7 @@ bool kinds_prompt(struct review_kinds *k, struct decisions *d)
 	for (i = 0; i < k->kinds.families.count; i++)
 		*VEC_ADD(&w.list) = (struct asked_kind){
 			.family = k->kinds.families.items[i]};
-	kinds_show_head(&k->kinds);
+	kinds_show_head(&k->kinds, "", styled_out());
 	w.finished = !next_open_kind(&w);
 	while (stay && !w.finished && !output_has_failed()) {
 		if (w.show)
@@ -257,8 +257,8 @@ void kinds_prompt_print(struct review_kinds *k)
 {
 	size_t i;
 
-	kinds_show_head(&k->kinds);
+	kinds_show_head(&k->kinds, "", styled_out());
 	for (i = 0; i < k->kinds.families.count && !output_has_failed(); i++)
 		(void)kinds_show_family(&k->kinds, &k->kinds.families.items[i],
-					LISTED, add_item_name, k);
+					LISTED, add_item_name, k, styled_out());
 }

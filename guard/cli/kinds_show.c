@@ -1,7 +1,6 @@
 #include "guard/cli/kinds_show.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,15 +11,16 @@
 /* Lines of a sample, and kinds of a family, that are shown unasked. */
 #define SAMPLE_LINES 12
 #define FAMILY_LINES 20
+#define SAMPLE_INDENT 6
 /* Equal lines in front of the first that differs. */
 #define SAMPLE_CONTEXT 2
 
-void kinds_show_head(const struct kinds *k)
+void kinds_show_head(const struct kinds *k, const char *before,
+		     struct styled *to)
 {
-	(void)printf("%s%s of %s%s\n", output_style(STYLE_BOLD),
-		     text_count(k->hunks, "hunk"),
-		     text_count(k->items.count, "kind"),
-		     output_style(STYLE_NONE));
+	styled_line(to, LINE_PLAIN, "%s" BOLD "%s of %s" PLAIN, before,
+		    text_count(k->hunks, "hunk"),
+		    text_count(k->items.count, "kind"));
 }
 
 /* Lines at the beginning that both samples have. */
@@ -53,7 +53,8 @@ static size_t count_skipped(const struct kind *kind, const struct kind *usual)
 	return n >= SAMPLE_LINES ? n - SAMPLE_CONTEXT : 0;
 }
 
-static void print_sample(const struct kinds *k, const struct kind *kind)
+static void print_sample(const struct kinds *k, const struct kind *kind,
+			 struct styled *to)
 {
 	const struct kind *usual = &k->items.items[k->usual];
 	const struct buf *sample = &kind->sample;
@@ -62,27 +63,24 @@ static void print_sample(const struct kinds *k, const struct kind *kind)
 
 	for (i = 0; i < skipped; i++)
 		at += text_line_len(at, end) + 1;
+	to->indent = SAMPLE_INDENT;
 	if (skipped)
-		(void)printf("      ... %s as in %.*s\n",
-			     text_count(skipped, "line"), k->id_len, usual->id);
+		styled_line(to, LINE_TEXT, "... %s as in %.*s",
+			    text_count(skipped, "line"), k->id_len, usual->id);
 	for (; at < end; lines++) {
 		size_t len = text_line_len(at, end);
-		enum output_style style = *at == '+'   ? STYLE_ADDED
-					  : *at == '-' ? STYLE_DELETED
-						       : STYLE_NONE;
-		AUTO(buf) struct buf line = {0};
+		static const char note[] = "\\ No newline at end of file";
 
-		text_escape(&line, at, len, true);
-		if (*at == '\\')
-			buf_add_text(&line, " No newline at end of file");
-		if (lines < SAMPLE_LINES)
-			(void)printf("      %s%s%s\n", output_style(style),
-				     buf_text(&line), output_style(STYLE_NONE));
+		if (lines < SAMPLE_LINES && *at == '\\')
+			styled_text(to, '\\', note, strlen(note), NULL);
+		else if (lines < SAMPLE_LINES)
+			styled_text(to, *at, at + 1, len - 1, NULL);
 		at += len + (at + len < end);
 	}
 	if (lines > SAMPLE_LINES)
-		(void)printf("      ... %s\n",
-			     text_count(lines - SAMPLE_LINES, "more line"));
+		styled_line(to, LINE_TEXT, "... %s",
+			    text_count(lines - SAMPLE_LINES, "more line"));
+	to->indent = 0;
 }
 
 /* Columns of a text, cut at its end. */
@@ -93,31 +91,30 @@ static void add_cut(struct buf *to, const char *text, size_t columns)
 
 	text_escape_name(&escaped, text);
 	len = text_fit(buf_text(&escaped), columns);
+	buf_add_text(to, NAME);
 	buf_add(to, escaped.data, len);
-	if (len < escaped.len)
-		buf_add_text(to, "...");
+	buf_add_text(to, len < escaped.len ? "..." NAME_END : NAME_END);
 }
 
 static void print_member(const struct kinds *k, const struct kind *kind,
-			 kinds_show_name name, void *arg)
+			 kinds_show_name name, void *arg, struct styled *to)
 {
-	size_t width = output_width() > 60 ? output_width() : 80;
-	size_t columns = (width - 24) / 3;
+	size_t columns = ((to->width > 60 ? to->width : 80) - 24) / 3;
 	AUTO(buf) struct buf b = {0};
 
 	add_cut(&b, kind->removed, columns);
-	buf_add_text(&b, " -> ");
-	buf_add_text(&b, output_style(STYLE_ADDED));
+	buf_add_text(&b, " -> " ADDED);
 	add_cut(&b, kind->added, columns);
-	buf_add_text(&b, output_style(STYLE_NONE));
-	buf_add_text(&b, "  ");
+	buf_add_text(&b, PLAIN "  ");
 	name(arg, kind->places.items[0].item, &b);
-	(void)printf("  %s%7zu  %.*s  %s\n", kind->marked ? "!" : " ",
-		     kind->places.count, k->id_len, kind->id, buf_text(&b));
+	styled_line(to, LINE_ROW, "  %s%7zu  %.*s  %s",
+		    kind->marked ? "!" : " ", kind->places.count, k->id_len,
+		    kind->id, buf_text(&b));
 }
 
 bool kinds_show_family(const struct kinds *k, const struct kind_family *f,
-		       size_t most, kinds_show_name name, void *arg)
+		       size_t most, kinds_show_name name, void *arg,
+		       struct styled *to)
 {
 	const struct kind *first = &k->items.items[f->first];
 	AUTO(buf) struct buf b = {0};
@@ -127,23 +124,23 @@ bool kinds_show_family(const struct kinds *k, const struct kind_family *f,
 	if (f->files > 1)
 		buf_printf(&b, " and %s",
 			   text_count(f->files - 1, "other file"));
-	(void)printf("\n%s%s %7zu  %.*s%s  %s\n", output_style(STYLE_BOLD),
-		     f->marked ? "!" : " ", f->hunks,
-		     f->count == 1 ? k->id_len : KINDS_ID_MAX,
-		     f->count == 1 ? first->id : "family",
-		     output_style(STYLE_NONE), buf_text(&b));
-	print_sample(k, first);
+	styled_line(to, LINE_TITLE, "%s %7zu  %.*s" PLAIN "  %s",
+		    f->marked ? "!" : " ", f->hunks,
+		    f->count == 1 ? k->id_len : KINDS_ID_MAX,
+		    f->count == 1 ? first->id : "family", buf_text(&b));
+	print_sample(k, first, to);
 	if (f->count == 1)
 		return true;
-	(void)printf("  %s, rare ones first; they differ in these values:\n",
-		     text_count(f->count, "kind"));
-	for (i = 0; i < f->count && !output_has_failed(); i++) {
+	styled_line(to, LINE_ROW,
+		    "  %s, rare ones first; they differ in these values:",
+		    text_count(f->count, "kind"));
+	for (i = 0; i < f->count && !to->full; i++) {
 		if (most && i == most) {
-			(void)printf("  ... %s\n",
-				     text_count(f->count - i, "more kind"));
+			styled_line(to, LINE_ROW, "  ... %s",
+				    text_count(f->count - i, "more kind"));
 			return false;
 		}
-		print_member(k, &k->items.items[f->first + i], name, arg);
+		print_member(k, &k->items.items[f->first + i], name, arg, to);
 	}
 	return true;
 }
@@ -160,8 +157,8 @@ static void add_file_name(void *arg, size_t item, struct buf *to)
 {
 	const struct kinds_files *f = arg;
 
-	text_escape_name(to, f->items.items[item].root->prefix);
-	text_escape_name(to, f->items.items[item].change->path);
+	styled_name(to, f->items.items[item].root->prefix,
+		    f->items.items[item].change->path);
 }
 
 static bool is_modified_text(const struct changes_root *g,
@@ -245,7 +242,23 @@ int kinds_show_make(struct view *views, size_t count, struct kinds_files *ret,
 	return 0;
 }
 
-int kinds_show_changes(const struct changes *c, struct err *err)
+void kinds_show_all(struct kinds_files *f, const char *before,
+		    struct styled *to)
+{
+	size_t i;
+
+	kinds_show_head(&f->kinds, before, to);
+	for (i = 0; i < f->kinds.families.count && !to->full; i++)
+		(void)kinds_show_family(&f->kinds, &f->kinds.families.items[i],
+					FAMILY_LINES, add_file_name, f, to);
+	if (i < f->kinds.families.count)
+		styled_line(
+			to, LINE_PLAIN, "... and %s",
+			text_count(f->kinds.families.count - i, "more kind"));
+}
+
+int kinds_show_changes(const struct changes *c, const char *before,
+		       struct styled *to, struct err *err)
 {
 	AUTO(kinds_files) struct kinds_files f = {0};
 	size_t i;
@@ -258,14 +271,12 @@ int kinds_show_changes(const struct changes *c, struct err *err)
 			return -err->num;
 	}
 	kinds_finish(&f.kinds);
-	kinds_show_head(&f.kinds);
-	for (i = 0; i < f.kinds.families.count && !output_has_failed(); i++)
-		(void)kinds_show_family(&f.kinds, &f.kinds.families.items[i],
-					FAMILY_LINES, add_file_name, &f);
+	kinds_show_all(&f, before, to);
 	if (f.others)
-		(void)printf("\n%s %s no kind: deleted, added, moved or "
-			     "critical files, and files that are no text\n",
-			     text_count(f.others, "other change"),
-			     f.others > 1 ? "have" : "has");
+		styled_line(to, LINE_PLAIN,
+			    "\n%s %s no kind: deleted, added, moved or "
+			    "critical files, and files that are no text",
+			    text_count(f.others, "other change"),
+			    f.others > 1 ? "have" : "has");
 	return 0;
 }

@@ -6,77 +6,80 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/cli/output.h"
 #include "restore/git/textdiff.h"
 
-/* Only stdout has colors. */
-static const char *style_on(FILE *to, enum output_style style)
-{
-	return to == stdout ? output_style(style) : "";
-}
+/* The lists of a root, in their order. */
+static const struct section {
+	const char *title;
+	enum fold_kind fold; /* the folds in it; FOLD_NONE: no fold */
+	int entry; /* enum change_kind of its other rows; -1: none */
+} sections[] = {
+	{"Deleted", FOLD_DELETED, CHANGE_DELETED},
+	{"Moved", FOLD_NONE, -1},
+	{"Of another type", FOLD_NONE, CHANGE_TYPE},
+	{"With other permissions", FOLD_NONE, CHANGE_META},
+	{"Git", FOLD_NONE, -1},
+	{"Modified", FOLD_NONE, CHANGE_MODIFIED},
+	{"Added", FOLD_ADDED, CHANGE_ADDED},
+	{"Generated", FOLD_GENERATED, -1},
+};
+#define SECTION_DELETED (&sections[0])
+#define SECTION_MOVED (&sections[1])
+#define SECTION_GIT (&sections[4])
 
 static void print_entry(const struct view *v, const struct view_entry *e,
-			FILE *to)
+			struct styled *to)
 {
 	const struct change *c = e->change;
-	AUTO(buf) struct buf b = {0}, detail = {0};
+	AUTO(buf) struct buf b = {0};
 	const struct change_move *m = changes_move(v->list, c);
 	bool deleted = c->kind == CHANGE_DELETED;
-	enum output_style style = deleted		    ? STYLE_DELETED
-				  : c->kind == CHANGE_ADDED ? STYLE_ADDED
-							    : STYLE_CHANGED;
 
-	text_escape_name(&b, v->prefix);
-	text_escape_name(&b, c->path);
-	if (S_ISDIR(deleted ? c->old.mode : c->now.mode))
-		buf_add_char(&b, '/');
-	changes_detail(c, &detail);
-	fold_entry_text(e, &detail);
+	styled_row(&b, changes_letter(c->kind), v->prefix, c->path,
+		   S_ISDIR(deleted ? c->old.mode : c->now.mode));
+	changes_detail(c, &b);
+	fold_entry_text(e, &b);
 	/* The other half of the move is not in the displayed list. */
 	if (m) {
-		buf_add_text(&detail,
-			     deleted ? "  moved to " : "  moved from ");
-		text_escape_name(&detail, v->prefix);
-		text_escape_name(&detail, deleted ? m->to : m->from);
+		buf_add_text(&b, deleted ? "  moved to " : "  moved from ");
+		styled_name(&b, v->prefix, deleted ? m->to : m->from);
 	}
-	(void)fprintf(to, "  %s%c  %s%s%s\n", style_on(to, style),
-		      changes_letter(c->kind), buf_text(&b),
-		      style_on(to, STYLE_NONE), buf_text(&detail));
+	styled_line(to, view_is_lost(e) ? LINE_LOSS : LINE_ROW, "%s",
+		    buf_text(&b));
 }
 
-static void print_fold(const struct view *v, const struct fold *fold, FILE *to)
+void listing_fold(const struct view *v, const struct fold *fold,
+		  struct styled *to)
 {
-	char letter = fold_letter(fold);
-	AUTO(buf) struct buf b = {0}, text = {0};
+	AUTO(buf) struct buf b = {0};
 
-	if (fold->kind == FOLD_NONE) {
+	styled_row(&b, fold_letter(fold), v->prefix, fold->dir, true);
+	buf_add_text(&b, "  ");
+	fold_text(fold, &b);
+	styled_line(to, fold->lost ? LINE_LOSS : LINE_ROW, "%s", buf_text(&b));
+}
+
+static void print_fold(const struct view *v, const struct fold *fold,
+		       struct styled *to)
+{
+	if (fold->kind == FOLD_NONE)
 		print_entry(v, &v->items[fold->entry], to);
-		return;
-	}
-	text_escape_name(&b, v->prefix);
-	text_escape_name(&b, fold->dir);
-	fold_text(fold, &text);
-	(void)fprintf(to, "  %s%c  %s/%s  %s\n",
-		      style_on(to, letter == 'D'   ? STYLE_DELETED
-				   : letter == 'G' ? STYLE_FAINT
-						   : STYLE_ADDED),
-		      letter, buf_text(&b), style_on(to, STYLE_NONE),
-		      buf_text(&text));
+	else
+		listing_fold(v, fold, to);
 }
 
 static void print_title(const char *root, const char *title, const char *behind,
-			size_t count, FILE *to)
+			size_t count, struct styled *to)
 {
 	AUTO(buf) struct buf where = {0};
 
-	text_escape_name(&where, root);
-	(void)fprintf(to, "\n%s%s%s%s (%zu)%s\n", style_on(to, STYLE_BOLD),
-		      title, buf_text(&where), behind, count,
-		      style_on(to, STYLE_NONE));
+	styled_name(&where, "", root);
+	styled_line(to, LINE_TITLE, "%s%s%s (%zu)", title, buf_text(&where),
+		    behind, count);
 }
 
-bool listing_in_section(const struct view *v, const struct fold *fold,
-			const struct listing_section *section)
+static bool is_in_section(const struct view *v, const struct fold *fold,
+			  const struct section *section)
 {
 	if (fold->kind == FOLD_GENERATED && !fold->added && !fold->modified)
 		return section->fold == FOLD_DELETED;
@@ -85,30 +88,14 @@ bool listing_in_section(const struct view *v, const struct fold *fold,
 	return (int)v->items[fold->entry].change->kind == section->entry;
 }
 
-static void print_section(const struct view *v,
-			  const struct listing_section *section, FILE *to)
-{
-	size_t n = 0, i;
-
-	for (i = 0; i < v->folds.list.count; i++)
-		if (listing_in_section(v, &v->folds.list.items[i], section))
-			n += v->folds.list.items[i].entries;
-	if (n)
-		print_title(v->where, section->title, "", n, to);
-	for (i = 0; n && i < v->folds.list.count; i++)
-		if (listing_in_section(v, &v->folds.list.items[i], section))
-			print_fold(v, &v->folds.list.items[i], to);
-}
-
-static const struct listing_section deletions = {FOLD_DELETED, CHANGE_DELETED,
-						 "Deleted"};
-
-size_t listing_deleted(const struct view *v, FILE *to)
+/* Returns the lines; to: NULL prints none. */
+static size_t print_rows(const struct view *v, const struct section *section,
+			 struct styled *to)
 {
 	size_t n = 0, i;
 
 	for (i = 0; i < v->folds.list.count; i++) {
-		if (!listing_in_section(v, &v->folds.list.items[i], &deletions))
+		if (!is_in_section(v, &v->folds.list.items[i], section))
 			continue;
 		n++;
 		if (to)
@@ -117,9 +104,27 @@ size_t listing_deleted(const struct view *v, FILE *to)
 	return n;
 }
 
-size_t listing_moved(const struct changes_root *g, size_t most, FILE *to)
+static void print_section(const struct view *v, const struct section *section,
+			  struct styled *to)
 {
-	const struct change_list *list = &g->list;
+	size_t n = 0, i;
+
+	for (i = 0; i < v->folds.list.count; i++)
+		if (is_in_section(v, &v->folds.list.items[i], section))
+			n += v->folds.list.items[i].entries;
+	if (n)
+		print_title(v->where, section->title, "", n, to);
+	(void)print_rows(v, section, to);
+}
+
+size_t listing_deleted(const struct view *v, struct styled *to)
+{
+	return print_rows(v, SECTION_DELETED, to);
+}
+
+size_t listing_moved(const struct change_list *list, const char *prefix,
+		     size_t most, struct styled *to)
+{
 	size_t i, n = 0, lines = 0;
 
 	for (i = 0; i < list->move_count; i++) {
@@ -131,31 +136,39 @@ size_t listing_moved(const struct changes_root *g, size_t most, FILE *to)
 		n++;
 		if (m->with_dir || !to || (lines++ >= most && most))
 			continue;
-		changes_move_text(m, g->prefix,
-				  to == stdout ? output_width() : 0, &b);
-		(void)fprintf(to, "  %sR%s  %s\n", style_on(to, STYLE_CHANGED),
-			      style_on(to, STYLE_NONE), buf_text(&b));
+		changes_move_text(m, prefix, to->width, &b);
+		styled_line(to, LINE_ROW, "  " CHANGED "R" PLAIN "  %s",
+			    buf_text(&b));
 	}
 	if (most && lines > most)
-		(void)fprintf(to, "  ... and %zu more\n", lines - most);
+		styled_line(to, LINE_ROW, "  ... and %zu more", lines - most);
 	return n;
 }
 
-void listing_more_moves(const struct change_list *list, FILE *to)
+void listing_more_moves(const struct change_list *list, struct styled *to)
 {
 	struct err missing;
 
 	if (list->more_moves)
-		(void)fprintf(
-			to, "  %s\n",
-			textdiff_available(&missing) < 0
-				? "moves of files with changes are not found "
-				  "without libgit2"
-				: "too many or too large entries to find all "
-				  "moves");
+		styled_line(to, LINE_ROW, "  %s",
+			    textdiff_available(&missing) < 0
+				    ? "moves of files with changes are not "
+				      "found without libgit2"
+				    : "too many or too large entries to find "
+				      "all moves");
 }
 
-static void print_git_section(const struct changes_root *g, FILE *to)
+static void print_moves(const struct changes_root *g, struct styled *to)
+{
+	size_t moved = listing_moved(&g->list, g->prefix, 0, NULL);
+
+	if (moved || g->list.more_moves)
+		print_title(g->where, SECTION_MOVED->title, "", moved, to);
+	(void)listing_moved(&g->list, g->prefix, 0, to);
+	listing_more_moves(&g->list, to);
+}
+
+static void print_git_section(const struct changes_root *g, struct styled *to)
 {
 	AUTO(changes_git) struct changes_git git = {0};
 	struct change_counts n;
@@ -164,79 +177,56 @@ static void print_git_section(const struct changes_root *g, FILE *to)
 	changes_count(&g->list, &n);
 	if (!n.git || g->home)
 		return;
-	print_title(g->where, "Git",
+	print_title(g->where, SECTION_GIT->title,
 		    g->lower_fd < 0 ? ""
 				    : ", not applied unless a path names it",
 		    n.git, to);
 	changes_git_make(g, &git);
 	for (i = 0; i < git.count; i++) {
 		const struct git_line *line = &git.items[i];
-		enum output_style style = line->deleted ? STYLE_DELETED
-					  : line->runs	? STYLE_CHANGED
-							: STYLE_NONE;
 
-		(void)fprintf(to, "  %s%s%s%s\n",
-			      style ? style_on(to, style) : "", line->text,
-			      line->runs ? "  (git may execute it)" : "",
-			      style ? style_on(to, STYLE_NONE) : "");
+		styled_line(to, LINE_ROW, "  %s%s%s" PLAIN,
+			    line->deleted ? DELETED
+			    : line->runs  ? CHANGED
+					  : "",
+			    line->text,
+			    line->runs ? "  (git may execute it)" : "");
 	}
 }
 
-static void print_numbers(const struct changes *c, const struct view *views,
-			  FILE *to)
+/* "3 changes in caches are not shown" */
+static void print_number(size_t count, const char *where, const char *remedy,
+			 struct styled *to)
 {
-	size_t noise = 0, caches = 0, i;
-
-	for (i = 0; i < c->root_count; i++) {
-		noise += views[i].folds.noise;
-		caches += views[i].folds.caches;
-	}
-	if (noise)
-		(void)fprintf(to,
-			      "\n%s in paths that the profile marks as noise "
-			      "%s not shown (--name-status lists all)\n",
-			      text_count(noise, "change"),
-			      noise > 1 ? "are" : "is");
-	if (caches)
-		(void)fprintf(to,
-			      "\n%s in caches and histories of your home "
-			      "directory %s not shown\n",
-			      text_count(caches, "change"),
-			      caches > 1 ? "are" : "is");
+	if (count)
+		styled_line(to, LINE_PLAIN, "\n%s in %s %s not shown%s",
+			    text_count(count, "change"), where,
+			    count > 1 ? "are" : "is", remedy);
 }
 
-void listing_print(struct changes *c, const struct view *views, FILE *to)
+void listing_print(struct changes *c, const struct view *views,
+		   struct styled *to)
 {
-	static const struct listing_section before_git[] = {
-		{FOLD_NONE, CHANGE_TYPE, "Of another type"},
-		{FOLD_NONE, CHANGE_META, "With other permissions"},
-	};
-	static const struct listing_section after_git[] = {
-		{FOLD_NONE, CHANGE_MODIFIED, "Modified"},
-		{FOLD_ADDED, CHANGE_ADDED, "Added"},
-		{FOLD_GENERATED, -1, "Generated"},
-	};
-	size_t moved, g, i;
+	size_t noise = 0, caches = 0, g, i;
 
 	for (g = 0; g < c->root_count; g++) {
-		const struct changes_root *root = &c->roots[g];
-
-		print_section(&views[g], &deletions, to);
-		moved = listing_moved(root, 0, NULL);
-		if (moved || root->list.more_moves)
-			print_title(root->where, "Moved", "", moved, to);
-		(void)listing_moved(root, 0, to);
-		listing_more_moves(&root->list, to);
-		for (i = 0; i < sizeof(before_git) / sizeof(*before_git); i++)
-			print_section(&views[g], &before_git[i], to);
-		print_git_section(root, to);
-		for (i = 0; i < sizeof(after_git) / sizeof(*after_git); i++)
-			print_section(&views[g], &after_git[i], to);
+		for (i = 0; i < sizeof(sections) / sizeof(*sections); i++)
+			if (&sections[i] == SECTION_MOVED)
+				print_moves(&c->roots[g], to);
+			else if (&sections[i] == SECTION_GIT)
+				print_git_section(&c->roots[g], to);
+			else
+				print_section(&views[g], &sections[i], to);
+		noise += views[g].folds.noise;
+		caches += views[g].folds.caches;
 	}
-	print_numbers(c, views, to);
+	print_number(noise, "paths that the profile marks as noise",
+		     " (--name-status lists all)", to);
+	print_number(caches, "caches and histories of your home directory", "",
+		     to);
 }
 
-void listing_print_plain(struct changes *c, bool full, FILE *to)
+void listing_print_plain(struct changes *c, bool full, struct styled *to)
 {
 	struct view *views = mem_zalloc((c->root_count + 1) * sizeof(*views));
 	size_t i;

@@ -126,7 +126,7 @@ bool output_term_is_capable(void)
 	return term && *term && strcmp(term, "dumb") != 0;
 }
 
-static bool uses_color(void)
+bool output_has_color(void)
 {
 	const char *off;
 
@@ -149,7 +149,7 @@ const char *output_style(enum output_style style)
 		[STYLE_FAINT] = "\x1b[2m",
 	};
 
-	return uses_color() ? sequences[style] : "";
+	return output_has_color() ? sequences[style] : "";
 }
 
 /* pager.VERB is a command, or a bool as git writes it. */
@@ -203,7 +203,7 @@ void output_pager_start(const char *verb)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return;
 	(void)fflush(stdout);
-	(void)uses_color(); /* while stdout is the terminal */
+	(void)output_has_color(); /* while stdout is the terminal */
 	pager_width = output_width();
 	pager = fork();
 	if (pager == 0) {

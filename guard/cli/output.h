@@ -53,6 +53,7 @@ int output_when_parse(const char *text, enum output_when *ret);
  * (not empty), TERM=dumb or none. To be told before anything is printed.
  */
 void output_color(enum output_when when);
+bool output_has_color(void);
 
 enum output_style {
 	STYLE_NONE,

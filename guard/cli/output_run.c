@@ -8,6 +8,7 @@
 #include "guard/change/changes.h"
 #include "guard/cli/listing.h"
 #include "guard/cli/output.h"
+#include "guard/cli/risk_show.h"
 #include "guard/cli/verdict_show.h"
 
 /* Moves lose nothing: the rest of them is for guard diff. */
@@ -31,12 +32,13 @@ static void print_group_summary(const struct changes_root *g,
 	}
 	if (listing_deleted(v, NULL)) {
 		output_print("deleted%s:", buf_text(&where));
-		(void)listing_deleted(v, output_stderr());
+		(void)listing_deleted(v, styled_err());
 	}
 	if (n.moved || g->list.more_moves) {
 		output_print("moved%s:", buf_text(&where));
-		(void)listing_moved(g, MOVES_MOST, output_stderr());
-		listing_more_moves(&g->list, output_stderr());
+		(void)listing_moved(&g->list, g->prefix, MOVES_MOST,
+				    styled_err());
+		listing_more_moves(&g->list, styled_err());
 	}
 }
 
@@ -104,7 +106,7 @@ void output_run_summary(struct context *context, const struct session *s,
 	}
 	changes_summary(&n, &sum);
 	output_print("run %s: %s", session_label(s), buf_text(&sum));
-	verdict_show(&verdict, output_stderr());
+	risk_show_verdict(&verdict, styled_err());
 	for (i = 0; i < c->root_count; i++) {
 		fold_make(&j.views[i], false);
 		print_group_summary(&c->roots[i], &j.views[i]);

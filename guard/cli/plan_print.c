@@ -1,6 +1,5 @@
 #include "guard/cli/plan_print.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "guard/cli/jsonout.h"
+#include "guard/cli/listing.h"
 #include "guard/cli/plan_summary.h"
 #include "guard/cli/output.h"
 #include "guard/review/fold.h"
@@ -37,26 +37,21 @@ static void print_step_line(const struct plan *plan, const struct step *s,
 		[STEP_MARKED] = "  conflict markers",
 		[STEP_OVER] = "  replaces your edit",
 	};
-	static const struct {
-		char letter;
-		enum output_style style;
-	} kinds[] = {
-		[STEP_DELETE] = {'D', STYLE_DELETED},
-		[STEP_REPLACE] = {'M', STYLE_CHANGED},
-		[STEP_CREATE] = {'A', STYLE_ADDED},
-		[STEP_META] = {'P', STYLE_CHANGED},
+	static const char letters[] = {
+		[STEP_DELETE] = 'D',
+		[STEP_REPLACE] = 'M',
+		[STEP_CREATE] = 'A',
+		[STEP_META] = 'P',
 	};
 	AUTO(buf) struct buf b = {0};
 
-	buf_add_text(&b, plan->prefix);
-	text_escape_name(&b, path[0] ? path : ".");
-	if (S_ISDIR(side->mode))
-		buf_add_char(&b, '/');
-	else if (S_ISLNK(side->mode))
+	styled_row(&b, letters[s->kind], plan->prefix, path[0] ? path : ".",
+		   S_ISDIR(side->mode));
+	if (S_ISLNK(side->mode))
 		buf_add_text(&b, "  link");
 	else if (S_ISREG(side->mode))
 		buf_printf(&b, "  %s", text_size(side->size));
-	else
+	else if (!S_ISDIR(side->mode))
 		buf_printf(&b, "  %s", jsonout_type_text(side->mode));
 	if (s->kind == STEP_REPLACE || s->kind == STEP_META) {
 		bool same_kind = ((s->from.mode ^ s->to.mode) & S_IFMT) == 0;
@@ -70,12 +65,10 @@ static void print_step_line(const struct plan *plan, const struct step *s,
 	}
 	if (e)
 		fold_entry_text(e, &b);
-	(void)printf("  %s%c%s  %s%s\n", output_style(kinds[s->kind].style),
-		     kinds[s->kind].letter, output_style(STYLE_NONE),
-		     buf_text(&b),
-		     s->kind == STEP_DELETE && s->how == STEP_OVER
-			     ? "  with your edit"
-			     : hows[s->how]);
+	styled_line(styled_out(), LINE_ROW, "%s%s", buf_text(&b),
+		    s->kind == STEP_DELETE && s->how == STEP_OVER
+			    ? "  with your edit"
+			    : hows[s->how]);
 }
 
 /* The steps of a plan by their paths; of a path that is deleted and created,
@@ -123,25 +116,6 @@ static void print_planned(const struct plan *plan, const struct step_index *x,
 		print_step_line(plan, found->step, c->path, &c->now, e);
 }
 
-static void print_plan_fold(const struct plan *plan, const struct step_index *x,
-			    const struct view *v, const struct fold *fold)
-{
-	char letter = fold_letter(fold);
-	AUTO(buf) struct buf b = {0}, text = {0};
-
-	if (fold->kind == FOLD_NONE) {
-		print_planned(plan, x, &v->items[fold->entry]);
-		return;
-	}
-	text_escape_name(&b, v->prefix);
-	text_escape_name(&b, fold->dir);
-	fold_text(fold, &text);
-	(void)printf("  %s%c%s  %s/  %s\n",
-		     output_style(letter == 'D' ? STYLE_DELETED : STYLE_ADDED),
-		     letter, output_style(STYLE_NONE), buf_text(&b),
-		     buf_text(&text));
-}
-
 /* Which folds come together: deletions, replacements, metadata, the others. */
 static unsigned int fold_rank(const struct view *v, const struct fold *fold)
 {
@@ -160,22 +134,6 @@ static unsigned int fold_rank(const struct view *v, const struct fold *fold)
 	return fold->added || fold->modified ? 3 : 0;
 }
 
-static void print_moves(const struct view *v)
-{
-	size_t i;
-
-	for (i = 0; i < v->own.move_count; i++) {
-		AUTO(buf) struct buf b = {0};
-
-		if (v->own.moves[i].with_dir)
-			continue;
-		changes_move_text(&v->own.moves[i], v->prefix, output_width(),
-				  &b);
-		(void)printf("  %sR%s  %s\n", output_style(STYLE_CHANGED),
-			     output_style(STYLE_NONE), buf_text(&b));
-	}
-}
-
 int plan_print(struct store *store, const struct plan *plan,
 	       const struct view *judged, struct err *err)
 {
@@ -191,12 +149,20 @@ int plan_print(struct store *store, const struct plan *plan,
 	fold_make(&view, false);
 	index = index_steps(plan);
 	for (rank = 0; rank < 4; rank++) {
-		for (i = 0; i < view.folds.list.count; i++)
-			if (fold_rank(&view, &view.folds.list.items[i]) == rank)
-				print_plan_fold(plan, &index, &view,
-						&view.folds.list.items[i]);
+		for (i = 0; i < view.folds.list.count; i++) {
+			const struct fold *fold = &view.folds.list.items[i];
+
+			if (fold_rank(&view, fold) != rank)
+				continue;
+			if (fold->kind == FOLD_NONE)
+				print_planned(plan, &index,
+					      &view.items[fold->entry]);
+			else
+				listing_fold(&view, fold, styled_out());
+		}
 		if (rank == 0)
-			print_moves(&view);
+			(void)listing_moved(&view.own, view.prefix, 0,
+					    styled_out());
 	}
 	free(index.items);
 	return 0;

@@ -206,7 +206,8 @@ void review_prompt_list(struct review *r, bool all)
 		if (!all && mark != '+' && mark != '*')
 			continue;
 		review_show_line(r, &r->items[i], &line);
-		(void)printf("%c%4zu  %s\n", mark, i + 1, buf_text(&line));
+		styled_line(styled_out(), LINE_ROW, "%c%4zu  %s", mark, i + 1,
+			    buf_text(&line));
 	}
 }
 
@@ -408,7 +409,8 @@ static void handle_key(struct prompt *w, char key, const char *rest)
 		break;
 	case 'p':
 		/* Not in the pager, which takes stdout over for good. */
-		review_show_part(w->at.r, current_item(w), w->at.part, 0);
+		review_show_part(w->at.r, current_item(w), w->at.part, 0,
+				 styled_out());
 		break;
 	case 'A':
 		accept_open_parts(w);
@@ -484,14 +486,15 @@ void review_prompt(struct review *r, const struct review_prompt_options *o)
 		w.finished = !review_cursor_next_open(&w.at);
 	while (!w.finished && !output_has_failed()) {
 		if (w.titled != w.at.item + 1)
-			review_show_title(r, w.at.item);
+			review_show_title(r, w.at.item, styled_out());
 		w.titled = w.at.item + 1;
 		most = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 ||
 				       size.ws_row * 2 < LINES_LEAST
 			       ? LINES_LEAST
 			       : size.ws_row * 2;
 		if (w.at.show)
-			review_show_part(r, current_item(&w), w.at.part, most);
+			review_show_part(r, current_item(&w), w.at.part, most,
+					 styled_out());
 		w.at.show = false;
 		ask_about_part(&w);
 		warn_of_lost_answers(&w);

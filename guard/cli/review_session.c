@@ -12,6 +12,7 @@
 #include "guard/cli/kinds_prompt.h"
 #include "guard/cli/plan_print.h"
 #include "guard/cli/review_show.h"
+#include "guard/cli/risk_show.h"
 #include "guard/cli/discard.h"
 #include "guard/cli/exec_all.h"
 #include "guard/cli/html_report.h"
@@ -94,26 +95,26 @@ static void judge_review(struct review_session *v)
 static void show_parts(struct review_session *v, size_t most)
 {
 	const struct session *s = &v->a->p->session;
+	struct styled *to = styled_out();
 	size_t i;
 
-	review_show_head(s, &v->parts[0].review);
-	verdict_show(&v->judged.verdict, stdout);
-	review_show_first(s, &v->parts[0].review, &v->a->changes, most);
+	review_show_head(s, &v->parts[0].review, to);
+	risk_show_verdict(&v->judged.verdict, to);
+	review_show_first(s, &v->parts[0].review, &v->a->changes, most, to);
 	if (!most)
-		review_show_rest(&v->parts[0].review);
+		review_show_rest(&v->parts[0].review, to);
 	for (i = 1; i < v->count; i++) {
 		struct review *r = &v->parts[i].review;
 		AUTO(buf) struct buf name = {0};
 
 		if (!r->count)
 			continue;
-		text_escape_name(&name, r->prefix);
-		(void)printf("\n%sIn %s%s: %s\n", output_style(STYLE_BOLD),
-			     buf_text(&name), output_style(STYLE_NONE),
-			     text_count(r->count, "change"));
-		review_show_risky(r, most);
+		styled_name(&name, "", r->prefix);
+		styled_line(to, LINE_TITLE, "In %s" PLAIN ": %s",
+			    buf_text(&name), text_count(r->count, "change"));
+		review_show_risky(r, most, to);
 		if (!most)
-			review_show_rest(r);
+			review_show_rest(r, to);
 	}
 }
 

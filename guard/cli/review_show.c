@@ -1,29 +1,26 @@
 #include "guard/cli/review_show.h"
 
-#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/cli/agent_show.h"
 #include "guard/cli/diffshow.h"
-#include "guard/cli/output.h"
-#include "guard/cli/collapse_risks.h"
+#include "guard/cli/risk_show.h"
 
 static const struct {
-	const char *title;
-	enum output_style style;
-	const char *counted; /* behind a number; NULL: the title */
+	const char *title, *counted; /* behind a number */
+	const char *style;
 } sections[] = {
-	[REVIEW_DELETED] = {"Deleted", STYLE_DELETED},
-	[REVIEW_RISKY] = {"Look at these first", STYLE_CHANGED,
-			  "to look at first"},
-	[REVIEW_MOVED] = {"Moved", STYLE_CHANGED},
-	[REVIEW_TYPE] = {"Of another type", STYLE_CHANGED},
-	[REVIEW_MODIFIED] = {"Modified", STYLE_CHANGED},
-	[REVIEW_RIGHTS] = {"With other permissions", STYLE_CHANGED},
-	[REVIEW_ADDED] = {"Added", STYLE_ADDED},
-	[REVIEW_GENERATED] = {"Generated", STYLE_FAINT},
+	[REVIEW_DELETED] = {"Deleted", "deleted", DELETED},
+	[REVIEW_RISKY] = {"Look at these first", "to look at first", CHANGED},
+	[REVIEW_MOVED] = {"Moved", "moved", CHANGED},
+	[REVIEW_TYPE] = {"Of another type", "of another type", CHANGED},
+	[REVIEW_MODIFIED] = {"Modified", "modified", CHANGED},
+	[REVIEW_RIGHTS] = {"With other permissions", "with other permissions",
+			   CHANGED},
+	[REVIEW_ADDED] = {"Added", "added", ADDED},
+	[REVIEW_GENERATED] = {"Generated", "generated", FAINT},
 };
 
 void review_show_pair(const struct review *r, const struct review_item *item,
@@ -93,7 +90,7 @@ char review_show_letter(const struct review *r, const struct review_item *item)
 void review_show_entry(const struct review_entry *e, struct buf *to)
 {
 	buf_printf(to, "%c  ", changes_letter(e->change.kind));
-	text_escape_name(to, e->path);
+	styled_name(to, "", e->path);
 	if (review_is_dir(e))
 		buf_add_char(to, '/');
 	else
@@ -106,26 +103,22 @@ void review_show_line(struct review *r, struct review_item *item,
 	const struct review_entry *e = review_entry(r, item);
 	struct err ignored;
 
+	buf_printf(to, "%s%c" PLAIN "  ",
+		   item->move ? CHANGED : sections[item->section].style,
+		   review_show_letter(r, item));
 	if (item->move) {
-		buf_printf(to, "%sR%s  ", output_style(STYLE_CHANGED),
-			   output_style(STYLE_NONE));
 		review_show_pair(r, item, 0, to);
 		return;
 	}
-	buf_printf(to, "%s%c%s  ", output_style(sections[item->section].style),
-		   review_show_letter(r, item), output_style(STYLE_NONE));
-	text_escape_name(to, r->prefix);
-	text_escape_name(to, item->path);
+	styled_name(to, r->prefix, item->path);
 	if (review_is_group(item) || review_is_dir(e))
 		buf_add_char(to, '/');
 	if (review_is_group(item)) {
 		review_show_group(r, item, to);
 	} else if (e->change.kind == CHANGE_MODIFIED &&
 		   review_open(r, item, &ignored) == 0 && item->hunks.count) {
-		buf_printf(to, "  %s+%zu%s %s-%zu%s", output_style(STYLE_ADDED),
-			   item->hunks.added, output_style(STYLE_NONE),
-			   output_style(STYLE_DELETED), item->hunks.removed,
-			   output_style(STYLE_NONE));
+		buf_printf(to, "  " ADDED "+%zu" PLAIN " " DELETED "-%zu" PLAIN,
+			   item->hunks.added, item->hunks.removed);
 		if (item->rights)
 			buf_add_text(to, "  other permissions");
 	} else {
@@ -134,15 +127,14 @@ void review_show_line(struct review *r, struct review_item *item,
 	/* One end of a move that stands alone. */
 	if (item->count == 1 && e->peer) {
 		buf_add_text(to, e->now.mode ? "  moved from " : "  moved to ");
-		text_escape_name(to, r->prefix);
-		text_escape_name(to, r->entries[e->peer - 1].path);
+		styled_name(to, r->prefix, r->entries[e->peer - 1].path);
 	}
 	if (review_has_clash(r, item))
 		buf_add_text(to, "  conflict");
 }
 
 void review_show_risks(const struct review *r, const struct review_item *item,
-		       const char *indent)
+		       const char *indent, struct styled *to)
 {
 	bool group = review_is_group(item);
 	struct fold_repeats collapsed = {0};
@@ -155,12 +147,12 @@ void review_show_risks(const struct review *r, const struct review_item *item,
 			const struct risk *risk = &e->risks.items[k];
 
 			if (!group ||
-			    collapse_risks_show(&collapsed, e->path, risk))
-				collapse_risks_line(risk, indent,
-						    group ? e->path : NULL);
+			    risk_show_wants(&collapsed, e->path, risk))
+				risk_show_line(risk, indent,
+					       group ? e->path : NULL, to);
 		}
 	}
-	collapse_risks_print(&collapsed, indent);
+	risk_show_repeats(&collapsed, indent, to);
 	VEC_FREE(&collapsed);
 }
 
@@ -174,96 +166,94 @@ static size_t count_section(const struct review *r, enum review_section section)
 }
 
 static void print_section(struct review *r, enum review_section section,
-			  size_t most)
+			  size_t most, struct styled *to)
 {
 	size_t n = count_section(r, section), i, shown = 0;
 
-	if (!n)
-		return;
-	(void)printf("\n%s%s (%zu)%s\n", output_style(STYLE_BOLD),
-		     sections[section].title, n, output_style(STYLE_NONE));
-	for (i = 0; i < r->count && !output_has_failed(); i++) {
+	if (n)
+		styled_line(to, LINE_TITLE, "%s (%zu)", sections[section].title,
+			    n);
+	for (i = 0; n && i < r->count && !to->full; i++) {
 		AUTO(buf) struct buf line = {0};
 
 		if (r->items[i].section != section)
 			continue;
 		if (most && shown++ == most) {
-			(void)printf("  and %zu more, all of which are shown "
-				     "below\n",
-				     n - most);
+			styled_line(to, LINE_ROW,
+				    "  and %zu more, all of which are shown "
+				    "below",
+				    n - most);
 			return;
 		}
 		review_show_line(r, &r->items[i], &line);
-		(void)printf("  %s\n", buf_text(&line));
+		styled_line(to, LINE_ROW, "  %s", buf_text(&line));
 		if (r->items[i].here)
-			(void)printf("       %s! changed here since the run "
-				     "started%s\n",
-				     output_style(STYLE_CHANGED),
-				     output_style(STYLE_NONE));
-		review_show_risks(r, &r->items[i], "     ");
+			styled_line(
+				to, LINE_NOTE,
+				"       " CHANGED
+				"! changed here since the run started" PLAIN);
+		review_show_risks(r, &r->items[i], "     ", to);
 	}
 }
 
-void review_show_head(const struct session *s, const struct review *r)
+void review_show_head(const struct session *s, const struct review *r,
+		      struct styled *to)
 {
 	AUTO(buf) struct buf b = {0};
 	const char *between = "";
-	size_t n[REVIEW_GENERATED + 1], i;
+	size_t n, i;
 
 	diffshow_head(s, &b);
 	for (i = 0; i <= REVIEW_GENERATED; i++) {
-		const char *text = sections[i].counted ? sections[i].counted
-						       : sections[i].title;
-
-		n[i] = count_section(r, (enum review_section)i);
-		if (!n[i])
+		n = count_section(r, (enum review_section)i);
+		if (!n)
 			continue;
-		buf_printf(&b, "%s%zu %c%s", between, n[i], text[0] | 0x20,
-			   text + 1);
+		buf_printf(&b, "%s%zu %s", between, n, sections[i].counted);
 		between = "; ";
 	}
 	if (!r->count)
 		buf_add_text(&b, "no changes to decide on");
-	(void)printf("%s\n", buf_text(&b));
+	styled_line(to, LINE_PLAIN, "%s", buf_text(&b));
 	if (r->already)
-		(void)printf("%s: your project already has them\n",
-			     text_count(r->already, "other change"));
+		styled_line(to, LINE_PLAIN, "%s: your project already has them",
+			    text_count(r->already, "other change"));
 }
 
-void review_show_risky(struct review *r, size_t most)
+void review_show_risky(struct review *r, size_t most, struct styled *to)
 {
-	print_section(r, REVIEW_DELETED, most);
-	print_section(r, REVIEW_RISKY, most);
+	print_section(r, REVIEW_DELETED, most, to);
+	print_section(r, REVIEW_RISKY, most, to);
 }
 
 void review_show_first(const struct session *s, struct review *r,
-		       const struct changes *c, size_t most)
+		       const struct changes *c, size_t most, struct styled *to)
 {
 	AUTO(changes_git) struct changes_git git = {0};
 	size_t home = changes_count_home(c), i;
 
-	review_show_risky(r, most);
+	review_show_risky(r, most, to);
 	if (r->git)
 		changes_git_make(changes_project(c), &git);
 	if (r->git)
-		(void)printf("\n%sIn .git%s: %s, not reviewed. New commits: "
-			     "guard import %s\n",
-			     output_style(STYLE_BOLD), output_style(STYLE_NONE),
-			     text_count(r->git, "change"), session_label(s));
+		styled_line(to, LINE_TITLE,
+			    "In .git" PLAIN ": %s, not reviewed. New commits: "
+			    "guard import %s",
+			    text_count(r->git, "change"), session_label(s));
 	for (i = 0; i < git.count; i++)
 		if (!git.items[i].runs)
-			(void)printf("  %s\n", git.items[i].text);
+			styled_line(to, LINE_ROW, "  %s", git.items[i].text);
 	if (home)
-		(void)printf("\n%s in your home directory: not part of this "
-			     "review (guard diff %s)\n",
-			     text_count(home, "change"), session_label(s));
-	agent_show_list(s);
+		styled_line(to, LINE_PLAIN,
+			    "\n%s in your home directory: not part of this "
+			    "review (guard diff %s)",
+			    text_count(home, "change"), session_label(s));
+	agent_show_list(s, to);
 }
 
-void review_show_rest(struct review *r)
+void review_show_rest(struct review *r, struct styled *to)
 {
 	enum review_section section;
 
 	for (section = REVIEW_MOVED; section <= REVIEW_GENERATED; section++)
-		print_section(r, section, 0);
+		print_section(r, section, 0, to);
 }

@@ -1,5 +1,4 @@
 /* One item of a review: its title and its content. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +7,7 @@
 #include "base/text.h"
 #include "guard/cli/output.h"
 #include "guard/cli/review_show.h"
+#include "guard/review/words.h"
 
 #define RULE_MAX 100
 
@@ -28,118 +28,141 @@ static bool locale_is_utf8(void)
 	return false;
 }
 
-void review_show_title(struct review *r, size_t item)
+void review_show_title(struct review *r, size_t item, struct styled *to)
 {
 	const char *dash = locale_is_utf8() ? "\xe2\x94\x80" : "-";
 	struct review_item *it = &r->items[item];
-	AUTO(buf) struct buf line = {0};
-	size_t width = output_width(), i;
-	size_t columns = width < 20 ? 80 : width < RULE_MAX ? width : RULE_MAX;
+	AUTO(buf) struct buf rule = {0}, line = {0};
+	size_t i, columns = to->width < 20	   ? 80
+			    : to->width < RULE_MAX ? to->width
+						   : RULE_MAX;
 
 	/* Where it is no use to the eye it would be read aloud. */
 	for (i = 0; output_term_is_capable() && i + 1 < columns; i++)
-		buf_add_text(&line, dash);
-	(void)printf("\n%s%s%s%s", output_style(STYLE_FAINT), buf_text(&line),
-		     output_style(STYLE_NONE), line.len ? "\n" : "");
-	buf_clear(&line);
+		buf_add_text(&rule, dash);
 	review_show_line(r, it, &line);
-	(void)printf("%s%zu/%zu%s  %s\n", output_style(STYLE_BOLD), item + 1,
-		     r->count, output_style(STYLE_NONE), buf_text(&line));
+	styled_line(to, LINE_PLAIN,
+		    "\n" FAINT "%s" PLAIN "%s" BOLD "%zu/%zu" PLAIN "  %s",
+		    buf_text(&rule), rule.len ? "\n" : "", item + 1, r->count,
+		    buf_text(&line));
 	if (review_has_clash(r, it) || it->here)
-		(void)printf("%s ! you changed it%s%s\n",
-			     output_style(STYLE_CHANGED),
-			     review_has_clash(r, it)
-				     ? ", too, and the two conflict: the end "
-				       "of the review asks"
-				     : " since the run started: an apply "
-				       "merges the two",
-			     output_style(STYLE_NONE));
-	review_show_risks(r, it, "");
+		styled_line(to, LINE_NOTE, CHANGED " ! you changed it%s" PLAIN,
+			    review_has_clash(r, it)
+				    ? ", too, and the two conflict: the end "
+				      "of the review asks"
+				    : " since the run started: an apply "
+				      "merges the two");
+	review_show_risks(r, it, "", to);
 }
 
-/* Lines of a text that is cut. */
-struct lines {
-	size_t printed, most;
+/* Passes on so many lines of what it is given, and counts the others; the head
+ * of a hunk is none. */
+struct cut {
+	struct styled styled;
+	struct styled *to;
+	size_t most, lines;
 };
 
-/* false: it was cut there. */
-static bool has_line_left(struct lines *l)
+static void take_cut(struct styled *to, const struct styled_line *line)
 {
-	return !output_has_failed() && (!l->most || l->printed++ < l->most);
+	struct cut *cut = (struct cut *)to;
+
+	if (line->sign != '@' && line->sign != '\\')
+		cut->lines++;
+	if (!cut->most || cut->lines <= cut->most)
+		cut->to->take(cut->to, line);
+	to->full = cut->to->full;
 }
 
-static void print_cut_note(size_t more)
+static void show_line(const struct hunk_line *l,
+		      const struct words_ranges *words, struct styled *to)
 {
-	(void)printf("%s... %s not shown: p prints them all%s\n",
-		     output_style(STYLE_BOLD), text_count(more, "line"),
-		     output_style(STYLE_NONE));
+	static const char note[] = "\\ No newline at end of file";
+
+	styled_text(to, l->kind, l->text, l->len, words);
+	if (!l->len || l->text[l->len - 1] != '\n')
+		styled_text(to, '\\', note, strlen(note), NULL);
 }
 
-static void print_hunk(const struct hunk *h, size_t most)
+static size_t count_kind(const struct hunk *h, size_t at, char kind)
 {
-	struct lines lines = {.most = most};
+	size_t n = 0;
+
+	while (at + n < h->lines.count && h->lines.items[at + n].kind == kind)
+		n++;
+	return n;
+}
+
+static size_t length_without_feed(const struct hunk_line *l)
+{
+	return l->len - (l->len && l->text[l->len - 1] == '\n');
+}
+
+/* Deleted lines and the added lines after them, compared pair by pair. */
+static size_t show_changed_lines(const struct hunk *h, size_t at,
+				 struct styled *to)
+{
+	size_t old = count_kind(h, at, '-');
+	size_t now = count_kind(h, at + old, '+'), i;
+	struct words_ranges *words = mem_zalloc((old + now) * sizeof(*words));
+
+	for (i = 0; to->words && i < old && i < now; i++) {
+		const struct hunk_line *a = &h->lines.items[at + i];
+		const struct hunk_line *b = &h->lines.items[at + old + i];
+
+		words_compare(a->text, length_without_feed(a), b->text,
+			      length_without_feed(b), &words[i],
+			      &words[old + i]);
+	}
+	for (i = 0; i < old + now; i++) {
+		if (!to->full)
+			show_line(&h->lines.items[at + i], &words[i], to);
+		VEC_FREE(&words[i]);
+	}
+	free(words);
+	return old + now;
+}
+
+void review_show_hunk(const struct hunk *h, struct styled *to)
+{
 	AUTO(buf) struct buf head = {0};
-	size_t i;
+	size_t i = 0;
 
 	hunks_add_head(&head, h);
-	(void)printf("%s%s%s%s\n", output_style(STYLE_HUNK), buf_text(&head),
-		     h->edited ? "  edited" : "", output_style(STYLE_NONE));
-	for (i = 0; i < h->lines.count; i++) {
-		const struct hunk_line *l = &h->lines.items[i];
-		enum output_style style = l->kind == '+'   ? STYLE_ADDED
-					  : l->kind == '-' ? STYLE_DELETED
-							   : STYLE_NONE;
-		bool feed = l->len && l->text[l->len - 1] == '\n';
-		AUTO(buf) struct buf b = {0};
-
-		if (!has_line_left(&lines)) {
-			print_cut_note(h->lines.count - i);
-			return;
-		}
-		text_escape(&b, l->text, l->len - feed, true);
-		(void)printf("%s%c%s%s\n", style ? output_style(style) : "",
-			     l->kind, buf_text(&b),
-			     style ? output_style(STYLE_NONE) : "");
-		if (!feed)
-			(void)printf("\\ No newline at end of file\n");
-	}
+	buf_add_text(&head, h->edited ? "  edited" : "");
+	styled_text(to, '@', buf_text(&head), head.len, NULL);
+	while (i < h->lines.count && !to->full)
+		if (h->lines.items[i].kind != ' ')
+			i += show_changed_lines(h, i, to);
+		else
+			show_line(&h->lines.items[i++], NULL, to);
 }
 
-static void print_link_side(char sign, enum output_style style,
-			    const struct entry *e)
+static void show_link_side(char sign, const struct entry *e, struct styled *to)
 {
-	AUTO(buf) struct buf target = {0};
-
-	if (!S_ISLNK(e->mode))
-		return;
-	text_escape_name(&target, e->link);
-	(void)printf("%s%c%s%s\n", output_style(style), sign, buf_text(&target),
-		     output_style(STYLE_NONE));
+	if (S_ISLNK(e->mode))
+		styled_target(to, sign, e->link, strlen(e->link));
 }
 
 /* Pair by pair. */
-static void print_moves(struct review *r, struct review_item *item, size_t most)
+static void show_moves(struct review *r, struct review_item *item,
+		       struct styled *to)
 {
-	struct lines lines = {.most = most};
 	size_t i;
 
-	for (i = 0; 2 * i < item->count; i++) {
+	for (i = 0; 2 * i < item->count && !to->full; i++) {
 		AUTO(buf) struct buf b = {0};
 
 		if (S_ISDIR(review_entry_at(r, item, 2 * i)->now.mode))
 			continue;
-		if (!has_line_left(&lines)) {
-			print_cut_note(item->count / 2 - i);
-			return;
-		}
 		review_show_pair(r, item, i, &b);
-		(void)printf("  R  %s\n", buf_text(&b));
+		styled_line(to, LINE_ROW, "  R  %s", buf_text(&b));
 	}
 }
 
 /* Changes of a moved file. */
-static void print_moved_text(struct review *r, struct review_item *item,
-			     size_t most)
+static void show_moved_text(struct review *r, struct review_item *item,
+			    struct styled *to)
 {
 	AUTO(hunks) struct hunks hunks = {0};
 	AUTO(buf) struct buf a = {0}, b = {0};
@@ -147,68 +170,78 @@ static void print_moved_text(struct review *r, struct review_item *item,
 	size_t i;
 
 	if (review_moved_hunks(r, item, &a, &b, &hunks, &err) < 0)
-		(void)printf("cannot be shown: %s\n", err.text);
+		styled_line(to, LINE_PLAIN, "cannot be shown: %s", err.text);
 	for (i = 0; i < hunks.count; i++)
-		print_hunk(&hunks.items[i], most);
+		review_show_hunk(&hunks.items[i], to);
 }
 
-static void print_group(struct review *r, struct review_item *item, size_t most)
+static void show_group(struct review *r, struct review_item *item,
+		       struct styled *to)
 {
-	struct lines lines = {.most = most};
 	size_t i;
 
-	for (i = 0; i < item->count; i++) {
+	for (i = 0; i < item->count && !to->full; i++) {
 		AUTO(buf) struct buf b = {0};
 
-		if (!has_line_left(&lines)) {
-			print_cut_note(item->count - i);
-			return;
-		}
 		review_show_entry(review_entry_at(r, item, i), &b);
-		(void)printf("  %s\n", buf_text(&b));
+		styled_line(to, LINE_ROW, "  %s", buf_text(&b));
 	}
 }
 
-void review_show_part(struct review *r, struct review_item *item, size_t part,
-		      size_t most)
+/* A part that is no hunk: the title says all about an entry that is no text. */
+static void show_other_part(struct review_item *item,
+			    const struct review_entry *e, struct styled *to)
 {
-	const struct review_entry *e = review_entry(r, item);
 	struct change c = e->change;
 	AUTO(buf) struct buf b = {0};
-	struct hunk *hunk;
-	struct err err;
 
-	if (review_is_group(item)) {
-		(item->move ? print_moves : print_group)(r, item, most);
-		return;
-	}
-	if (item->move) {
-		print_moved_text(r, item, most);
-		return;
-	}
-	if (review_open(r, item, &err) < 0) {
-		(void)printf("cannot be shown: %s\n", err.text);
-		return;
-	}
-	hunk = review_hunk(item, part);
-	if (hunk) {
-		print_hunk(hunk, most);
-		return;
-	}
-	/* The title says all about an entry that is no text. */
 	if (c.kind == CHANGE_MODIFIED && item->rights) {
 		c.kind = CHANGE_META;
 		changes_detail(&c, &b);
-		(void)printf(" %s\n", buf_text(&b));
+		styled_line(to, LINE_PLAIN, " %s", buf_text(&b));
 	}
-	print_link_side('-', STYLE_DELETED, &e->old);
-	print_link_side('+', STYLE_ADDED, &e->now);
+	show_link_side('-', &e->old, to);
+	show_link_side('+', &e->now, to);
 	if (c.kind == CHANGE_MODIFIED && S_ISREG(e->now.mode))
-		(void)printf("  %s: %s -> %s\n",
-			     item->uncompared
-				     ? "not compared"
-				     : "not a text, or too large to show",
-			     text_size(e->old.size), text_size(e->now.size));
+		styled_line(to, LINE_PLAIN, "  %s: %s -> %s",
+			    item->uncompared
+				    ? "not compared"
+				    : "not a text, or too large to show",
+			    text_size(e->old.size), text_size(e->now.size));
+}
+
+static void show_part(struct review *r, struct review_item *item, size_t part,
+		      struct styled *to)
+{
+	const struct review_entry *e = review_entry(r, item);
+	struct err err;
+
+	if (review_is_group(item))
+		(item->move ? show_moves : show_group)(r, item, to);
+	else if (item->move)
+		show_moved_text(r, item, to);
+	else if (review_open(r, item, &err) < 0)
+		styled_line(to, LINE_PLAIN, "cannot be shown: %s", err.text);
+	else if (review_hunk(item, part))
+		review_show_hunk(review_hunk(item, part), to);
+	else
+		show_other_part(item, e, to);
+}
+
+void review_show_part(struct review *r, struct review_item *item, size_t part,
+		      size_t most, struct styled *to)
+{
+	struct cut cut = {
+		.styled = {.take = take_cut, .width = to->width},
+		.to = to,
+		.most = most,
+	};
+
+	show_part(r, item, part, &cut.styled);
+	if (most && cut.lines > most)
+		styled_line(to, LINE_PLAIN,
+			    BOLD "... %s not shown: p prints them all" PLAIN,
+			    text_count(cut.lines - most, "line"));
 }
 
 const char *review_show_part_name(const struct review *r,

@@ -5,7 +5,6 @@
 #include "base/auto.h"
 #include "base/vec.h"
 #include "guard/cli/jsonout.h"
-#include "guard/cli/output.h"
 
 /* Bytes that are read for the verdict: they hold the end of a run up. */
 #define VERDICT_BYTES (16u << 20)
@@ -150,26 +149,6 @@ void verdict_show_renew(struct context *context, const char *run_id)
 	    changes_load_own(context, &s, &changes, &ignored) == 0) {
 		changes_find_moves(&changes);
 		verdict_show_keep(context, &s, &changes, &j, &verdict);
-	}
-}
-
-void verdict_show(const struct verdict *v, FILE *to)
-{
-	size_t i;
-
-	for (i = 0; i < v->count; i++) {
-		const struct verdict_line *line = &v->items[i];
-		enum output_style style =
-			line->level == RISK_CRITICAL ? STYLE_DELETED
-			: line->level == RISK_HIGH   ? STYLE_CHANGED
-						     : STYLE_FAINT;
-
-		/* Only stdout has colors. */
-		(void)fprintf(to, "%s%s%s %s%s\n",
-			      to == stdout ? output_style(style) : "",
-			      verdict_sign(line->level),
-			      to == stdout ? output_style(STYLE_NONE) : "",
-			      line->text, v->complete || i ? "" : "  (so far)");
 	}
 }
 

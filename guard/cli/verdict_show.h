@@ -5,7 +5,6 @@
 #define GUARD_CLI_VERDICT_SHOW_H
 
 #include <jansson.h>
-#include <stdio.h>
 
 #include "guard/change/changeset.h"
 #include "guard/change/resolve_run.h"
@@ -43,8 +42,6 @@ void verdict_show_keep(struct context *context, const struct session *s,
 		       struct verdict *ret);
 /* The same after a part of a pending run was applied, discarded or undone. */
 void verdict_show_renew(struct context *context, const char *run_id);
-/* A line each; nothing for an empty verdict. */
-void verdict_show(const struct verdict *v, FILE *to);
 /* [{"id", "level", "count", "text"}] */
 json_t *verdict_show_json(const struct verdict *v);
 
