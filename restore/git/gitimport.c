@@ -2,29 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/library_open.h"
 #include "base/atomic.h"
 #include "base/auto.h"
-#include "base/copybytes.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "base/dirtree.h"
 #include "restore/git/gitcopy.h"
-#include "restore/git/gitlfs.h"
-#include "restore/git/gitrun.h"
-#include "restore/git/libgit.h"
-#include "snapshot/store/content.h"
+#include "restore/git/gitimport_private.h"
 
 #define PREFIXES_MAX 1000
 #define REFLOG_ID 12
@@ -35,11 +26,7 @@
 #define BYTES_MAX (64ull << 30)
 #define SUBJECT_MAX 200
 #define REFS "refs/guard/"
-#define PACK "objects/pack/new"
 #define COPY "import"
-#define INDEX "index"
-/* git has this object in every repository. */
-#define EMPTY_TREE "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 /*
  * Severities other than those of `git index-pack --strict`: odd modes and tags
@@ -51,32 +38,6 @@
 	"nulInCommit=ignore,zeroPaddedFilemode=ignore"
 
 #define OBJECT_FORMAT "--batch-check=%(objectname) %(objecttype) %(objectsize)"
-
-/* An object that a ref of the user's, or a ref or reflog of the run, names. */
-struct object {
-	struct gitid id;
-	char type[8]; /* "": the object is missing */
-	uint64_t size;
-	bool pointed; /* a ref of the user names the object */
-	bool named; /* a ref of the run names the object */
-	bool fresh; /* a commit that no ref of the user reaches */
-	bool lost; /* a fresh commit that nothing but reflogs of the run
-		      reaches, and no other lost commit */
-};
-
-struct gitimport {
-	const struct libgit *git;
-	char *to_path;
-	git_repository *to;
-	int dirfd; /* has the copy, borrowed */
-	struct gitrun run; /* its dirfd: the copy; -1: none */
-	struct gittips tips;
-	struct gitlfs lfs;
-	VEC(struct object) objects; /* sorted by id, each once */
-	struct names imported; /* the user's refs below refs/guard */
-	struct gitid pack; /* name of the pack, with `check` */
-	struct gitimport_list list;
-};
 
 void gitimport_free(struct gitimport **at)
 {
@@ -154,7 +115,7 @@ static int add_user_ref(void *arg, const char *name, const struct gitid *id,
 	(void)err;
 	if (id)
 		*VEC_ADD(&im->objects) =
-			(struct object){.id = *id, .pointed = true};
+			(struct gitimport_object){.id = *id, .pointed = true};
 	if (path_below(name, "refs/guard"))
 		names_add(&im->imported, name);
 	return 0;
@@ -188,7 +149,8 @@ static int find_prefix(struct gitimport *im, const char *run_id,
 
 /* --- the objects that are named --- */
 
-static struct object *find_object(struct gitimport *im, const struct gitid *id)
+static struct gitimport_object *find_object(struct gitimport *im,
+					    const struct gitid *id)
 {
 	/* The id is the first member. */
 	return im->objects.count
@@ -201,21 +163,21 @@ static struct object *find_object(struct gitimport *im, const struct gitid *id)
 static int load_objects(struct gitimport *im, const struct gittips *tips,
 			struct err *err)
 {
-	struct object *items;
+	struct gitimport_object *items;
 	size_t i, kept = 0;
 
 	VEC_FREE(&im->objects);
 	if (libgit_each_ref(im->git, im->to, add_user_ref, im, err) < 0)
 		return -err->num;
 	for (i = 0; i < tips->count; i++)
-		*VEC_ADD(&im->objects) = (struct object){
+		*VEC_ADD(&im->objects) = (struct gitimport_object){
 			.id = tips->items[i].id,
 			.named = tips->items[i].name != NULL,
 		};
 	VEC_SORT(&im->objects, gittips_compare_ids);
 	items = im->objects.items;
 	for (i = 0; i < im->objects.count; i++) {
-		struct object *last = kept ? &items[kept - 1] : NULL;
+		struct gitimport_object *last = kept ? &items[kept - 1] : NULL;
 
 		if (last && gittips_compare_ids(last, &items[i]) == 0) {
 			last->pointed |= items[i].pointed;
@@ -228,32 +190,33 @@ static int load_objects(struct gitimport *im, const struct gittips *tips,
 	return 0;
 }
 
-static int fail_unexpected(const char *line, struct err *err)
+int gitimport_fail_line(const char *line, struct err *err)
 {
 	return fail(err, EBADMSG, "git gave an unexpected answer: %s",
 		    text_quote(line));
 }
 
 /* "<id> <type> <size>", or "<id> missing": of the type 0. */
-static int parse_object(const char *line, struct object *ret, struct err *err)
+static int parse_object(const char *line, struct gitimport_object *ret,
+			struct err *err)
 {
 	int count = -1;
 
-	*ret = (struct object){0};
+	*ret = (struct gitimport_object){0};
 	if (strlen(line) > GITID_HEX && gittips_read_id(line, &ret->id))
 		count = sscanf(line + GITID_HEX, " %7s %" SCNu64, ret->type,
 			       &ret->size);
 	if (count == 1 && strcmp(ret->type, "missing") == 0)
 		*ret->type = '\0';
 	else if (count != 2)
-		return fail_unexpected(line, err);
+		return gitimport_fail_line(line, err);
 	return 0;
 }
 
 static int record_type(void *arg, const char *line, struct err *err)
 {
 	struct gitimport *im = arg;
-	struct object got, *o;
+	struct gitimport_object got, *o;
 
 	if (parse_object(line, &got, err) < 0)
 		return -err->num;
@@ -302,7 +265,7 @@ static size_t add_revisions(const struct gitimport *im, bool lost,
 	size_t i, count = 0;
 
 	for (i = 0; i < im->objects.count; i++) {
-		const struct object *o = &im->objects.items[i];
+		const struct gitimport_object *o = &im->objects.items[i];
 		/* Reflogs may name objects of any type, and deleted ones. */
 		bool wanted = lost ? o->fresh && !o->named
 				   : *o->type && !o->pointed &&
@@ -353,15 +316,16 @@ static int read_pack_name(void *arg, const char *line, struct err *err)
 {
 	struct gitimport *im = arg;
 
-	return gittips_read_id(line, &im->pack) ? 0
-						: fail_unexpected(line, err);
+	return gittips_read_id(line, &im->pack)
+		       ? 0
+		       : gitimport_fail_line(line, err);
 }
 
 static int check_size(void *arg, const char *line, struct err *err)
 {
 	struct gitimport *im = arg;
 	struct gitimport_list *list = &im->list;
-	struct object o;
+	struct gitimport_object o;
 
 	if (parse_object(line, &o, err) < 0)
 		return -err->num;
@@ -391,11 +355,11 @@ static int check_size(void *arg, const char *line, struct err *err)
 static int mark_fresh(void *arg, const char *line, struct err *err)
 {
 	struct gitimport *im = arg;
-	struct object *o;
+	struct gitimport_object *o;
 	struct gitid id;
 
 	if (!gittips_read_id(line, &id))
-		return fail_unexpected(line, err);
+		return gitimport_fail_line(line, err);
 	im->list.commits++;
 	o = find_object(im, &id);
 	if (o)
@@ -407,11 +371,11 @@ static int mark_fresh(void *arg, const char *line, struct err *err)
 static int mark_lost(void *arg, const char *line, struct err *err)
 {
 	struct gitimport *im = arg;
-	struct object *o;
+	struct gitimport_object *o;
 	struct gitid id;
 
 	if (!gittips_read_id(line, &id))
-		return fail_unexpected(line, err);
+		return gitimport_fail_line(line, err);
 	o = line[GITID_HEX] ? NULL : find_object(im, &id);
 	if (o)
 		o->lost = true;
@@ -440,7 +404,7 @@ static int add_ref(void *arg, const char *line, struct err *err)
 	struct gitimport_list *list = &im->list;
 	struct gitimport_ref r = {0};
 	const char *name, *subject;
-	const struct object *o = NULL;
+	const struct gitimport_object *o = NULL;
 	int used = 0;
 
 	if (gittips_read_id(line, &r.id) &&
@@ -448,7 +412,7 @@ static int add_ref(void *arg, const char *line, struct err *err)
 	    used)
 		o = find_object(im, &r.id);
 	if (!o)
-		return fail_unexpected(line, err);
+		return gitimport_fail_line(line, err);
 	name = line + GITID_HEX + used;
 	subject = name + strcspn(name, " ");
 	r.name = mem_strndup(name, (size_t)(subject - name));
@@ -476,7 +440,7 @@ static int list_refs(struct gitimport *im, enum gitrun_objects where,
 			buf_printf(&text, "%s " REFS "%s\n",
 				   tips->items[i].id.hex, tips->items[i].name);
 	for (i = 0; i < im->objects.count; i++) {
-		const struct object *o = &im->objects.items[i];
+		const struct gitimport_object *o = &im->objects.items[i];
 
 		if (o->lost)
 			buf_printf(&text, "%s " REFS "reflog/%.*s\n", o->id.hex,
@@ -499,7 +463,8 @@ static int open_copy(const struct gitimport_job *job, const struct entry *base,
 	static char *const pack[] = {"pack-objects", "--revs",
 				     "--stdout",     "--delta-base-offset",
 				     "-q",	     NULL};
-	static char *const check[] = {"index-pack", STRICT, PACK ".pack", NULL};
+	static char *const check[] = {"index-pack", STRICT,
+				      GITIMPORT_PACK ".pack", NULL};
 	static char *const sizes[] = {"cat-file",    "--batch-all-objects",
 				      "--unordered", "--buffer",
 				      OBJECT_FORMAT, NULL};
@@ -525,8 +490,8 @@ static int open_copy(const struct gitimport_job *job, const struct entry *base,
 	    check_named_objects(im, err) < 0)
 		return -err->num;
 	if (add_revisions(im, false, &revisions) && job->check &&
-	    (gitrun(&im->run, GITRUN_ALL, pack, &revisions, PACK ".pack", err) <
-		     0 ||
+	    (gitrun(&im->run, GITRUN_ALL, pack, &revisions,
+		    GITIMPORT_PACK ".pack", err) < 0 ||
 	     gitrun_lines(&im->run, GITRUN_RESULT, check, NULL, read_pack_name,
 			  im, err) < 0 ||
 	     gitrun_lines(&im->run, GITRUN_CHECKED, sizes, NULL, check_size, im,
@@ -592,56 +557,15 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 	return 0;
 }
 
-/* --- into the user's repository --- */
-
-/* The end of the name: ".pack" or ".idx". */
-static int copy_pack_file(const struct gitimport *im, int dir, const char *end,
-			  struct err *err)
-{
-	AUTO(atomic_file) struct atomic_file file = ATOMIC_FILE_NONE;
-	auto_free char *from = mem_printf(PACK "%s", end);
-	auto_free char *name = mem_printf("pack-%s%s", im->pack.hex, end);
-	auto_close int fd = openat(im->run.dirfd, from, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	int got;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail_errno(err, "read the pack");
-	if (atomic_begin(dir, name, 0444, &file, err) < 0 ||
-	    copybytes(fd, file.fd, st.st_size, NULL, NULL, err) < 0)
-		return -err->num;
-	got = atomic_publish(&file, name, err);
-	/* An interrupted import may have left this file. */
-	return got == -EEXIST ? 0 : got;
-}
-
-/*
- * The pack appears complete or not at all: git sees it when its index, the last
- * file, appears. Until the refs are written NAME.keep protects the objects from
- * a git gc of the user, as in git fetch.
- */
-static int copy_pack(struct gitimport *im, int dir, char **ret_keep,
-		     struct err *err)
-{
-	*ret_keep = mem_printf("pack-%s.keep", im->pack.hex);
-	return atomic_write(dir, *ret_keep, "guard import\n", 13, 0600,
-			    ATOMIC_NO_SYNC, err) < 0 ||
-			       copy_pack_file(im, dir, ".pack", err) < 0 ||
-			       copy_pack_file(im, dir, ".idx", err) < 0
-		       ? -err->num
-		       : 0;
-}
-
 /* Since the check a git gc of the user's may have deleted objects on which
  * those of the pack are built. */
-static int check_complete(struct gitimport *im, const struct gittips *tips,
-			  struct err *err)
+int gitimport_check_complete(struct gitimport *im, struct err *err)
 {
 	static char *const arguments[] = {"rev-list", "--objects", "--quiet",
 					  "--stdin", NULL};
 	AUTO(buf) struct buf revisions = {0};
 
-	if (load_objects(im, tips, err) < 0 ||
+	if (load_objects(im, &im->tips, err) < 0 ||
 	    find_types(im, GITRUN_RESULT, err) < 0)
 		return -err->num;
 	if (check_named_objects(im, err) == 0 &&
@@ -652,236 +576,4 @@ static int check_complete(struct gitimport *im, const struct gittips *tips,
 	err->num = EBUSY;
 	return err_context(err, "your repository has lost objects during the "
 				"import: import again");
-}
-
-static int create_ref(struct gitimport *im, const struct gitimport_ref *r,
-		      struct err *err)
-{
-	auto_free char *name = mem_printf("%s/%s", im->list.prefix, r->name);
-	auto_free char *lock = mem_printf("%s/%s.lock", im->to_path, name);
-	git_oid oid;
-	int got = im->git->oid_fromstr(&oid, r->id.hex);
-
-	if (got == 0)
-		got = libgit_move_ref(im->git, im->to, name, NULL, &oid, NULL);
-	/* A killed import has left the lock: the name is new, so that no other
-	 * program uses it. */
-	if (got == GIT_ELOCKED && unlink(lock) == 0)
-		got = libgit_move_ref(im->git, im->to, name, NULL, &oid, NULL);
-	if (got >= 0)
-		return 0;
-	(void)libgit_failed(text_quote(name), err);
-	if (got == GIT_EEXISTS)
-		err->num = EEXIST;
-	return -err->num;
-}
-
-int gitimport_write(struct gitimport *im, struct err *err)
-{
-	auto_free char *path = path_join(im->to_path, "objects/pack");
-	auto_close int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_free char *keep = NULL;
-	size_t i;
-	int got;
-
-	if (dir < 0)
-		return fail_errno(err, "open your repository's objects/pack");
-	got = check_complete(im, &im->tips, err);
-	if (got == 0)
-		got = gitlfs_write(&im->lfs, im->to_path, err);
-	if (got == 0 && im->list.objects)
-		got = copy_pack(im, dir, &keep, err);
-	for (i = 0; got == 0 && i < im->list.count; i++)
-		if (!im->list.items[i].known)
-			got = create_ref(im, &im->list.items[i], err);
-	if (keep)
-		(void)unlinkat(dir, keep, 0);
-	return got;
-}
-
-/* --- HEAD's branch and the index --- */
-
-/* "<dropped> TAB <added>" */
-static int parse_distance(void *arg, const char *line, struct err *err)
-{
-	struct gitimport_distance *d = arg;
-
-	return sscanf(line, "%" SCNu64 " %" SCNu64, &d->dropped, &d->added) == 2
-		       ? 0
-		       : fail_unexpected(line, err);
-}
-
-int gitimport_distance(struct gitimport *im, const struct gitid *from,
-		       const struct gitid *to, struct gitimport_distance *ret,
-		       struct err *err)
-{
-	auto_free char *range =
-		*from->hex ? mem_printf("%s...%s", from->hex, to->hex)
-			   : mem_strdup(to->hex);
-	char *const arguments[] = {"rev-list", "--left-right", "--count", range,
-				   NULL};
-
-	return gitrun_lines(&im->run, GITRUN_RESULT, arguments, NULL,
-			    parse_distance, ret, err);
-}
-
-/* The entries of a split index are in files beside it; git writes a complete
- * one. */
-static int link_shared_indexes(struct gitimport *im, struct err *err)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int dir = fd_open_dir(AT_FDCWD, im->to_path);
-	size_t i;
-
-	if (dir < 0)
-		return fail_errno(err, "open your repository");
-	if (dirlist_read(dir, &list, err) < 0)
-		return -err->num;
-	for (i = 0; i < list.count; i++) {
-		const char *name = list.items[i].name;
-		auto_free char *path = path_join(im->to_path, name);
-
-		if (strncmp(name, "sharedindex.", 12) != 0)
-			continue;
-		if (symlinkat(path, im->run.dirfd, name) < 0)
-			return fail_errno(err, "create a link to %s",
-					  text_quote(path));
-		names_add(&im->run.readable, path);
-	}
-	return 0;
-}
-
-int gitimport_index(struct gitimport *im, struct store *store,
-		    const struct entry *index, const struct gitid *from,
-		    const struct gitid *to, struct entry *ret, struct err *err)
-{
-	auto_free char *old = mem_strdup(*from->hex ? from->hex : EMPTY_TREE);
-	auto_free char *now = mem_strdup(to->hex);
-	/* -i: the copy has no work tree to compare the entries with. */
-	char *const arguments[] = {"read-tree", "-i", "-m", old, now, NULL};
-	auto_close int fd = -1;
-
-	if (index) {
-		fd = openat(im->run.dirfd, INDEX,
-			    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |
-				    O_CLOEXEC,
-			    0600);
-		if (fd < 0)
-			return fail_errno(err, "create a copy of the index");
-		if (index->content.type != OBJECT_NONE &&
-		    content_write(store, &index->content, fd, NULL, err) < 0)
-			return -err->num;
-		fd_close(&fd);
-	}
-	if (link_shared_indexes(im, err) < 0)
-		return -err->num;
-	if (gitrun(&im->run, GITRUN_RESULT, arguments, NULL, GITRUN_OUTPUT,
-		   err) < 0) {
-		return err->num != EBADMSG
-			       ? -err->num
-			       : fail(err, EEXIST,
-				      "git cannot change your index for the "
-				      "run's commits: commit or unstage your "
-				      "staged changes first");
-	}
-	fd = openat(im->run.dirfd, INDEX, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return fail_errno(err, "open the new index");
-	return content_put(store, fd, NULL, &ret->content, &ret->size, err);
-}
-
-/* Characters that end a name in a reflog become "_". */
-static void clean_name(char *name)
-{
-	for (; *name; name++)
-		if ((unsigned char)*name < ' ' || strchr("<>", *name))
-			*name = '_';
-}
-
-void gitimport_add_log(struct gitimport *im, const char *home,
-		       const struct gitid *from, const struct gitid *to,
-		       const char *message, struct buf *log)
-{
-	static const char none[] = "0000000000000000000000000000000000000000";
-	auto_free char *name = NULL, *email = NULL;
-	time_t now = time(NULL);
-	char zone[8] = "+0000";
-	struct tm tm;
-
-	libgit_home(im->git, home);
-	name = libgit_setting(im->git, im->to, "GIT_COMMITTER_NAME",
-			      "user.name");
-	email = libgit_setting(im->git, im->to, "GIT_COMMITTER_EMAIL",
-			       "user.email");
-	libgit_home(im->git, NULL);
-	if (name)
-		clean_name(name);
-	if (email)
-		clean_name(email);
-	if (localtime_r(&now, &tm))
-		(void)strftime(zone, sizeof(zone), "%z", &tm);
-	buf_printf(log, "%s %s %s <%s> %lld %s\t%s\n",
-		   *from->hex ? from->hex : none, to->hex,
-		   name ? name : "guard", email ? email : "guard",
-		   (long long)now, zone, message);
-}
-
-/* --- a branch --- */
-
-/* Whether the branch may move on from where it is. 1: it is there already. */
-static int check_forward(struct gitimport *im, git_reference *ref,
-			 const char *name, const git_oid *from,
-			 const git_oid *to, struct err *err)
-{
-	int got;
-
-	if (im->git->branch_is_checked_out(ref))
-		return fail(err, EEXIST, "%s is checked out", text_quote(name));
-	if (!from)
-		return fail(err, EINVAL, "%s is not a plain branch",
-			    text_quote(name));
-	if (memcmp(from, to, sizeof(*to)) == 0)
-		return 1;
-	got = im->git->graph_descendant_of(im->to, to, from);
-	if (got < 0)
-		return libgit_failed("compare the commits", err);
-	return got ? 0
-		   : fail(err, EXDEV,
-			  "%s has commits that the run's branch lacks: use "
-			  "git merge",
-			  text_quote(name));
-}
-
-int gitimport_forward(struct gitimport *im, const char *branch,
-		      const struct gitid *id, struct err *err)
-{
-	auto_free char *name = mem_printf("refs/heads/%s", branch);
-	const git_oid *from = NULL;
-	git_reference *ref = NULL;
-	git_oid to;
-	int got = im->git->oid_fromstr(&to, id->hex);
-
-	if (got == 0)
-		got = im->git->reference_lookup(&ref, im->to, name);
-	if (got < 0 && got != GIT_ENOTFOUND)
-		return libgit_failed("read the branch", err);
-	if (got == 0) {
-		from = im->git->reference_target(ref);
-		got = check_forward(im, ref, name, from, &to, err);
-	} else {
-		got = 0;
-	}
-	if (got == 0) {
-		got = libgit_move_ref(im->git, im->to, name, from, &to,
-				      from ? "guard: fast-forward to a run's"
-					   : "guard: a run's branch");
-		if (got == GIT_EMODIFIED || got == GIT_EEXISTS)
-			got = fail(err, EBUSY,
-				   "%s moved during the command: try again",
-				   text_quote(name));
-		else if (got < 0)
-			got = libgit_failed("move the branch", err);
-	}
-	im->git->reference_free(ref);
-	return got;
 }
