@@ -256,7 +256,6 @@ int applied_ops_isolate(const struct applied_ops *d, struct store *store,
 			const struct entry *before, struct snapshot *after,
 			struct err *err)
 {
-	AUTO(entry) struct entry root = {0};
 	struct isolation a = {.did = d, .store = store, .after = after};
 	int got = tree_diff(store, before, &after->root, isolate_difference, &a,
 			    err);
@@ -265,17 +264,9 @@ int applied_ops_isolate(const struct applied_ops *d, struct store *store,
 	if (got >= 0 && has_incomplete_note(after, NULL))
 		got = add_applied_entries(&a, err);
 	more = a.editor != NULL;
-	if (got >= 0 && more)
-		got = tree_editor_save(a.editor, &root, err);
-	tree_editor_free(&a.editor);
-	if (got < 0)
-		return got;
-	if (more) {
-		entry_free(&after->root);
-		after->root = root;
-		root = (struct entry){0};
-	}
-	return more;
+	if (more)
+		got = tree_editor_end(&a.editor, got, &after->root, err);
+	return got < 0 ? got : more;
 }
 
 int applied_ops_replay(const struct applied_ops *d, struct store *store,

@@ -255,7 +255,6 @@ int unreadable_dirs_correct(const struct unreadable_dirs *s,
 			    struct err *err)
 {
 	struct tree_editor *ed = tree_editor_new(store, root);
-	AUTO(entry) struct entry corrected = {0};
 	size_t i;
 	int got = 0;
 
@@ -268,13 +267,5 @@ int unreadable_dirs_correct(const struct unreadable_dirs *s,
 			got = tree_editor_put_dir(ed, s->items[i].path, &e,
 						  err);
 	}
-	if (got >= 0)
-		got = tree_editor_save(ed, &corrected, err);
-	tree_editor_free(&ed);
-	if (got < 0)
-		return got;
-	entry_free(root);
-	*root = corrected;
-	corrected = (struct entry){0};
-	return 0;
+	return tree_editor_end(&ed, got, root, err);
 }

@@ -64,6 +64,36 @@ int applied_base_copy(struct tree_editor *editor, struct lookup *tree,
 	return got < 0 ? got : put(editor, path, &e, err);
 }
 
+struct copying {
+	struct tree_editor *editor;
+	struct lookup from;
+};
+
+static int copy_difference(void *arg, const char *path,
+			   const struct entry *from, const struct entry *other,
+			   struct err *err)
+{
+	struct copying *c = arg;
+
+	(void)from;
+	(void)other;
+	return applied_base_copy(c->editor, &c->from, path, err);
+}
+
+int applied_base_copy_different(struct store *store, const struct entry *from,
+				const struct entry *other, struct entry *to,
+				struct err *err)
+{
+	struct copying c = {
+		.editor = tree_editor_new(store, to),
+		.from = {.store = store, .root = from},
+	};
+	int got = tree_diff(store, from, other, copy_difference, &c, err);
+
+	lookup_free(&c.from);
+	return tree_editor_end(&c.editor, got, to, err);
+}
+
 int applied_base_add(struct store *store, const struct session *s, size_t root,
 		     const struct entry *tree, const struct snapshot *like,
 		     uint64_t *ret, struct err *err)
@@ -147,18 +177,15 @@ static int store_moved(struct store *store, const struct session *s,
 {
 	AUTO(lookup) struct lookup from = {.store = store, .root = tree};
 	struct tree_editor *editor = tree_editor_new(store, base);
-	AUTO(entry) struct entry made = {0};
+	AUTO(entry) struct entry was = {0};
 	int got = copy_plan(editor, &from, plan, err);
 
-	if (got == 0)
-		got = tree_editor_save(editor, &made, err);
-	tree_editor_free(&editor);
-	if (got == 0 && !(*seq && entry_equal(&made, base)))
-		got = applied_base_add(store, s, root, &made, like, seq, err);
-	entry_free(base);
-	*base = made;
-	made = (struct entry){0};
-	return got;
+	entry_copy(&was, base);
+	if (tree_editor_end(&editor, got, base, err) < 0)
+		return -err->num;
+	return *seq && entry_equal(base, &was)
+		       ? 0
+		       : applied_base_add(store, s, root, base, like, seq, err);
 }
 
 int applied_base_move(struct store *store, const struct session *s, size_t root,
@@ -203,32 +230,12 @@ int applied_base_move_left(struct store *store, const struct session *s,
 
 /* --- an undo or redo --- */
 
-struct moving_back {
-	struct tree_editor *editor;
-	struct lookup from;
-};
-
-static int move_path_back(void *arg, const char *path, const struct entry *from,
-			  const struct entry *to, struct err *err)
-{
-	struct moving_back *m = arg;
-
-	(void)from;
-	(void)to;
-	return applied_base_copy(m->editor, &m->from, path, err);
-}
-
 /* The base at present, with the paths that the action moved as in `from`. */
 static int move_root_back(struct store *store, const struct session *s,
 			  const struct action_base *undone, uint64_t now,
 			  uint64_t *ret, struct err *err)
 {
 	AUTO(snapshot) struct snapshot from = {0}, to = {0}, is = {0};
-	AUTO(entry) struct entry made = {0};
-	struct moving_back m = {
-		.from = {.store = store, .root = &from.root},
-	};
-	int got;
 
 	*ret = undone->from;
 	if (now == undone->to)
@@ -237,14 +244,10 @@ static int move_root_back(struct store *store, const struct session *s,
 	    catalog_load(store, undone->to, &to, err) < 0 ||
 	    catalog_load(store, now, &is, err) < 0)
 		return -err->num;
-	m.editor = tree_editor_new(store, &is.root);
-	got = tree_diff(store, &from.root, &to.root, move_path_back, &m, err);
-	if (got == 0)
-		got = tree_editor_save(m.editor, &made, err);
-	tree_editor_free(&m.editor);
-	lookup_free(&m.from);
-	return got < 0 ? got
-		       : applied_base_add(store, s, undone->root, &made, &is,
+	return applied_base_copy_different(store, &from.root, &to.root,
+					   &is.root, err) < 0
+		       ? -err->num
+		       : applied_base_add(store, s, undone->root, &is.root, &is,
 					  ret, err);
 }
 

@@ -53,6 +53,11 @@ int applied_base_dirs_above(struct tree_editor *editor, struct lookup *tree,
  * directories above it are made if they are missing. */
 int applied_base_copy(struct tree_editor *editor, struct lookup *tree,
 		      const char *path, struct err *err);
+/* In *to, sets all paths in which two trees differ to the entries of the first
+ * one. */
+int applied_base_copy_different(struct store *store, const struct entry *from,
+				const struct entry *other, struct entry *to,
+				struct err *err);
 /* For the undo or redo of an action: stores the bases with the paths that the
  * action moved as before it, and adds them to a->bases. */
 int applied_base_move_back(struct store *store, const struct session *s,

@@ -225,12 +225,10 @@ static int convert_root(struct context *c, struct session *s, size_t root,
 		return -err->num;
 	l.editor = tree_editor_new(c->store, &base.root);
 	got = move_by_log(&l, applied, workspace_fd, err);
-	if (got == 0)
-		got = tree_editor_save(l.editor, &made, err);
+	got = tree_editor_end(&l.editor, got, &made, err);
 	if (got == 0 && !entry_equal(&made, &base.root))
 		got = applied_base_add(c->store, s, root, &made, &base, to,
 				       err);
-	tree_editor_free(&l.editor);
 	snapshot_free(&l.before);
 	snapshot_free(&l.after);
 	return got;

@@ -68,6 +68,9 @@ int apply_plan_load(struct apply_plan *a, struct err *err);
 
 /* The absolute path of a root, numbered as in changes.roots. */
 const char *apply_plan_root_path(const struct apply_plan *a, size_t index);
+/* Adds the root to an error, unless that is about the project's. */
+int apply_plan_name_root(const struct apply_plan *a, size_t index,
+			 struct err *err);
 /* Whether the user leaves out changes that the plans would make. */
 bool apply_plan_has_exceptions(const struct apply_plan *a);
 

@@ -87,11 +87,8 @@ static int load_linked(struct context *c, struct session *s, const char *git,
 	/* A tree with the run's files of the repository as its .git. */
 	editor = tree_editor_new(c->store, &empty);
 	got = tree_editor_put(editor, ".git", &files, err);
-	if (got == 0)
-		got = tree_editor_save(editor, &ret->made, err);
-	tree_editor_free(&editor);
 	ret->now = &ret->made;
-	return got;
+	return tree_editor_end(&editor, got, &ret->made, err);
 }
 
 static int open_changed(struct context *c, struct session *s, const char *git,

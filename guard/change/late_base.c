@@ -303,23 +303,12 @@ static int widen_path(void *arg, const char *path, const struct entry *late,
 	return *path ? applied_base_copy(w->editor, &w->from, path, err) : 0;
 }
 
-static int copy_applied(void *arg, const char *path, const struct entry *late,
-			const struct entry *applied, struct err *err)
-{
-	struct widening *w = arg;
-
-	(void)late;
-	(void)applied;
-	return applied_base_copy(w->editor, &w->from, path, err);
-}
-
 /* whole: the root's number in the other snapshot, replaced by the base's. */
 static int widen_root(struct context *c, const struct session *s, size_t index,
 		      uint64_t *whole, uint64_t *applied, struct err *err)
 {
 	const struct session_root *root = &s->roots[index];
 	AUTO(snapshot) struct snapshot late = {0}, base = {0}, other = {0};
-	AUTO(entry) struct entry made = {0};
 	struct widening w = {
 		.whole = &base,
 		.from = {.store = c->store, .root = &late.root},
@@ -347,16 +336,10 @@ static int widen_root(struct context *c, const struct session *s, size_t index,
 	snapshot_free(&other);
 	if (catalog_load(c->store, root->applied, &other, err) < 0)
 		return -err->num;
-	w.editor = tree_editor_new(c->store, &base.root);
-	w.from.root = &other.root;
-	got = tree_diff(c->store, &late.root, &other.root, copy_applied, &w,
-			err);
-	if (got == 0)
-		got = tree_editor_save(w.editor, &made, err);
-	tree_editor_free(&w.editor);
-	lookup_free(&w.from);
-	return got < 0 ? got
-		       : applied_base_add(c->store, s, index, &made, &base,
+	return applied_base_copy_different(c->store, &other.root, &late.root,
+					   &base.root, err) < 0
+		       ? -err->num
+		       : applied_base_add(c->store, s, index, &base.root, &base,
 					  applied, err);
 }
 

@@ -285,10 +285,7 @@ static int make_wanted_tree(struct restore_paths *r, struct entry *ret,
 					  err);
 	for (i = 0; i < r->count && got == 0; i++)
 		got = put_target(&w, ed, &r->targets[i], err);
-	if (got == 0)
-		got = tree_editor_save(ed, ret, err);
-	tree_editor_free(&ed);
-	return got;
+	return tree_editor_end(&ed, got, ret, err);
 }
 
 /* --- in place --- */
@@ -472,11 +469,8 @@ static int plan_elsewhere(struct restore_paths *r, struct err *err)
 		if (got == 0)
 			got = skip_all_unread(&w, t, name, ed, err);
 	}
-	if (got == 0)
-		got = tree_editor_save(ed, &root->want.root, err);
-	tree_editor_free(&ed);
-	if (got < 0)
-		return got;
+	if (tree_editor_end(&ed, got, &root->want.root, err) < 0)
+		return -err->num;
 	return changeset_plan_root(&r->change, 0, NULL, &options, err);
 }
 

@@ -114,17 +114,6 @@ static int adjust_path(void *arg, const char *path, const struct entry *then,
 		       : put(a->want, path, &now, err);
 }
 
-static int save(struct tree_editor *editor, struct entry *root, struct err *err)
-{
-	struct entry made = {0};
-
-	if (tree_editor_save(editor, &made, err) < 0)
-		return -err->num;
-	entry_free(root);
-	*root = made;
-	return 0;
-}
-
 int undo_git_adjust(struct store *store, struct changeset_root *root,
 		    struct err *err)
 {
@@ -137,11 +126,6 @@ int undo_git_adjust(struct store *store, struct changeset_root *root,
 	int got = tree_diff(store, &root->base.root, &root->want.root,
 			    adjust_path, &a, err);
 
-	if (got >= 0)
-		got = save(a.base, &root->base.root, err);
-	if (got == 0)
-		got = save(a.want, &root->want.root, err);
-	tree_editor_free(&a.base);
-	tree_editor_free(&a.want);
-	return got;
+	got = tree_editor_end(&a.base, got, &root->base.root, err);
+	return tree_editor_end(&a.want, got, &root->want.root, err);
 }

@@ -40,11 +40,8 @@ static int replace_purged_path(struct purge_job *p, struct snapshot *s,
 	} else {
 		ed = tree_editor_new(p->store, &s->root);
 		got = tree_editor_put(ed, rest, &now, err);
-		if (got == 0)
-			got = tree_editor_save(ed, &root, err);
-		tree_editor_free(&ed);
-		if (got < 0)
-			return got;
+		if (tree_editor_end(&ed, got, &root, err) < 0)
+			return -err->num;
 	}
 	entry_free(&s->root);
 	s->root = root;

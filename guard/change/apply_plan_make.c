@@ -1,0 +1,429 @@
+/* The plans of an apply, and their execution. */
+#include <inttypes.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/change/applied_base.h"
+#include "guard/change/apply_plan.h"
+#include "guard/change/moved_dirs.h"
+#include "guard/change/recover.h"
+#include "guard/rules/risk.h"
+#include "guard/state/report.h"
+#include "overlay/upper_busy.h"
+#include "restore/move_from_upper.h"
+
+/* From this number of steps on, other guard processes are told that an apply is
+ * under way. */
+#define MANY_STEPS 1000
+
+static const char *const none[] = {NULL};
+/* All paths, and those of the project's own .git. */
+static const char *const with_git[] = {"", ".git", NULL};
+
+static bool is_home(const struct apply_plan *a, size_t index)
+{
+	return index == a->p->session.root_count;
+}
+
+/* The paths to plan; NULL: all. */
+static const char *const *plan_paths(const struct apply_plan *a, size_t index)
+{
+	const struct changeset_root *root = &a->change.roots[index];
+	char **paths = resolve_run_paths(a->p, index);
+
+	if (root->git_picked || (index && root->picked))
+		return NULL;
+	/* Other roots were named. */
+	if (resolve_run_has_paths(a->p) && !paths)
+		return none;
+	return a->commits && !index ? with_git : (const char *const *)paths;
+}
+
+/* The paths that the user leaves out, by option or in a review; to free. */
+static char **excepted_paths(const struct apply_plan *a, size_t index)
+{
+	const struct changeset_root *root = &a->change.roots[index];
+	char **except =
+		consent_excepted(&a->consent, apply_plan_root_path(a, index));
+	size_t i;
+
+	for (i = 0; i < root->choice_count; i++)
+		if (root->choices[i].resolve == RESOLVE_NOT)
+			mem_list_add(&except, root->choices[i].path);
+	return except;
+}
+
+/* Plans one root, whose consents are asked for by consent_decide(). */
+static int plan_root_by(struct apply_plan *a, size_t index,
+			enum plan_resolve resolve, struct consent_root *consent,
+			struct err *err)
+{
+	struct changeset_root *root = &a->change.roots[index];
+	auto_free char *label = mem_printf("run %s", a->p->session.id);
+	AUTO(mem_list)
+	char **agreed = consent_paths_below(a->consent.paths, consent->path);
+	AUTO(mem_list) char **except = excepted_paths(a, index);
+	bool late = a->p->session.roots[index].late;
+	struct plan_options options = {
+		.paths = plan_paths(a, index),
+		.except = (const char *const *)except,
+		.choices = root->choices,
+		.choice_count = root->choice_count,
+		.partial = late,
+		.git_apart = !root->git_picked,
+		.partial_now = !late && root->only,
+		.refuse_special = true,
+		.refuse_unreadable = geteuid() != 0,
+		.agreed = (const char *const *)agreed,
+		.consent = consent_decide,
+		.consent_arg = consent,
+		.base_notes = &root->base,
+		.now_notes = &root->now,
+		.resolve = resolve ? resolve : RESOLVE_MERGE,
+		.our_label = consent->home ? "home"
+			     : index	   ? "yours"
+					   : "project",
+		.their_label = label,
+	};
+
+	if (!index && !root->picked && a->differences.complete)
+		options.differences = &a->differences;
+	if (changeset_plan_root(&a->change, index, &root->base.root, &options,
+				err) < 0)
+		return -err->num;
+	if (options.paths == none) {
+		root->plan.git_skipped = 0;
+		names_free(&root->plan.gits_skipped);
+	}
+	consent_refuse_copies(consent, &root->plan);
+	return 0;
+}
+
+static int plan_root(struct apply_plan *a, size_t index,
+		     enum plan_resolve resolve, struct err *err)
+{
+	struct changeset_root *root = &a->change.roots[index];
+	struct store *store = a->c->store;
+	bool home = is_home(a, index);
+	const char *path = apply_plan_root_path(a, index);
+	auto_free char *above = home ? NULL : risk_above(path);
+	auto_free char *hooks =
+		home ? NULL : consent_hooks_dir(store, &root->now.root);
+	AUTO(risk_links) struct risk_links links = {0};
+	AUTO(snapshot) struct snapshot begun = {0};
+	struct consent_root consent = {
+		.consent = &a->consent,
+		.store = store,
+		.now = &root->now.root,
+		.want = root->picked ? root->picked : &root->want.root,
+		.path = path,
+		.above = above,
+		.hooks = hooks,
+		.links = &links,
+		.home = home,
+	};
+	struct err ignored;
+
+	if (home && !resolve_run_home_paths(a->p)) {
+		plan_free(&root->plan);
+		return 0;
+	}
+	if (a->consent.copies.count && !home &&
+	    catalog_load(store, a->p->session.roots[index].base, &begun,
+			 &ignored) == 0)
+		consent.begun = &begun.root;
+	if (!home)
+		consent_find_links(store, &root->now.root, &links);
+	return plan_root_by(a, index, resolve, &consent, err);
+}
+
+int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
+		    struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < a->change.root_count; i++) {
+		struct changeset_root *root = &a->change.roots[i];
+
+		if (plan_root(a, i, resolve, err) < 0)
+			return is_home(a, i) ? -err->num
+					     : apply_plan_name_root(a, i, err);
+		/* The project and a home directory that was named are part of
+		 * the action even when nothing is done in them. */
+		root->excluded =
+			i && (is_home(a, i) ? !resolve_run_home_paths(a->p)
+					    : !plan_has_effect(&root->plan));
+	}
+	return 0;
+}
+
+bool apply_plan_has_exceptions(const struct apply_plan *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->change.root_count; i++)
+		if (a->change.roots[i].plan.excepted.count)
+			return true;
+	return false;
+}
+
+/* Adds a path to those that are left out; true: it was not among them. */
+static bool leave_path(struct apply_plan *a, size_t root, const char *path)
+{
+	auto_free char *full = path_join(apply_plan_root_path(a, root), path);
+
+	if (mem_list_has((const char *const *)a->consent.except, full))
+		return false;
+	mem_list_add(&a->consent.except, full);
+	return true;
+}
+
+bool apply_plan_leave_halves(struct apply_plan *a)
+{
+	size_t roots = a->change.root_count, i, k;
+	auto_free char ***lists = mem_zalloc(roots * sizeof(*lists));
+	auto_free size_t *counts = mem_zalloc(roots * sizeof(*counts));
+	bool any = false, more = false;
+
+	for (i = 0; i < roots && !a->p->only; i++) {
+		const struct plan *plan = &a->change.roots[i].plan;
+
+		/* A home directory of which no path was named has no plan. */
+		lists[i] = consent_excepted(&a->consent,
+					    apply_plan_root_path(a, i));
+		for (k = 0; k < plan->excepted.count; k++)
+			mem_list_add(&lists[i], plan->excepted.items[k]);
+		while (lists[i][counts[i]])
+			counts[i]++;
+		any |= counts[i] > 0;
+	}
+	if (any) {
+		changes_find_moves(&a->changes);
+		resolve_run_add_halves(&a->changes, lists, false, "left out");
+	}
+	for (i = 0; i < roots; i++) {
+		for (k = counts[i]; any && lists[i][k]; k++)
+			more |= leave_path(a, i, lists[i][k]);
+		mem_list_free(&lists[i]);
+	}
+	return more;
+}
+
+/* --- moves from one root to another --- */
+
+static const char *end_path(const struct changes_across *m, bool from)
+{
+	return from ? m->from : m->to;
+}
+
+/* Whether the plan of a root makes one end of a move. */
+static bool plan_makes_end(const struct plan *plan, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
+
+		if (s->kind == STEP_DELETE ? path_below(path, s->path)
+					   : strcmp(path, s->path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the plans leave an end in its root pending: of the home directory no
+ * path was named, or the user did not accept the end in a review. */
+static bool leaves_end(const struct apply_plan *a, size_t root,
+		       const char *path)
+{
+	if (is_home(a, root) && !resolve_run_home_paths(a->p))
+		return true;
+	return a->change.roots[root].picked &&
+	       !plan_makes_end(&a->change.roots[root].plan, path);
+}
+
+bool apply_plan_is_half(const struct apply_plan *a,
+			const struct changes_across *m, bool from)
+{
+	size_t root = from ? m->from_root : m->to_root;
+	size_t other = from ? m->to_root : m->from_root;
+
+	return leaves_end(a, other, end_path(m, !from)) &&
+	       plan_makes_end(&a->change.roots[root].plan, end_path(m, from));
+}
+
+static int refuse_half(const struct apply_plan *a,
+		       const struct changes_across *m, bool from,
+		       struct err *err)
+{
+	size_t root = from ? m->from_root : m->to_root;
+	size_t other = from ? m->to_root : m->from_root;
+	auto_free char *path =
+		path_join(apply_plan_root_path(a, root), end_path(m, from));
+	auto_free char *shown = mem_printf(
+		"%s%s", a->changes.roots[root].prefix, end_path(m, from));
+	auto_free char *pending = mem_printf(
+		"%s%s", a->changes.roots[other].prefix, end_path(m, !from));
+
+	return fail(err, EXDEV,
+		    "%s would be applied without its %s name %s: guard apply "
+		    "%s %s takes both",
+		    text_quote(shown), from ? "new" : "old",
+		    text_quote(pending), session_label(&a->p->session),
+		    text_quote(path));
+}
+
+/* Whether the search for moves can find one with an end that stays pending. */
+static bool may_leave_ends(const struct apply_plan *a)
+{
+	if (a->p->only)
+		return false;
+	if (a->change.roots[0].picked && a->p->session.root_count > 1)
+		return true;
+	return !resolve_run_home_paths(a->p) && apply_plan_home_left(a);
+}
+
+int apply_plan_check_halves(struct apply_plan *a, struct err *err)
+{
+	size_t i;
+
+	if (!may_leave_ends(a))
+		return 0;
+	changes_find_moves(&a->changes);
+	for (i = 0; i < a->changes.across.count; i++) {
+		const struct changes_across *m = &a->changes.across.items[i];
+		bool from = apply_plan_is_half(a, m, true);
+
+		if (from || apply_plan_is_half(a, m, false))
+			return refuse_half(a, m, from, err);
+	}
+	return 0;
+}
+
+static int move_base(const struct apply_plan *a, size_t index,
+		     struct action *action, struct err *err)
+{
+	const struct changeset_root *root = &a->change.roots[index];
+	const struct session *s = &a->p->session;
+	const struct entry *wanted =
+		root->picked ? root->picked : &root->want.root;
+	struct store *store = a->c->store;
+	AUTO(snapshot) struct snapshot own = {0};
+
+	if (root->excluded || !plan_has_effect(&root->plan))
+		return 0;
+	if (s->roots[index].late &&
+	    applied_base_move_left(store, s, index, &root->now, &root->plan,
+				   wanted, action, err) < 0)
+		return -err->num;
+	/* apply_commits_make() has set another .git in the base. */
+	return (a->commits && !index &&
+		catalog_load(store, root->base.seq, &own, err) < 0) ||
+			       applied_base_move(store, s, index,
+						 own.seq ? &own : &root->base,
+						 &root->plan, wanted, action,
+						 err) < 0
+		       ? -err->num
+		       : 0;
+}
+
+/* The applied changes are no changes of the run any more. */
+static int move_bases(const struct apply_plan *a, struct action *action,
+		      struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < a->change.root_count; i++)
+		if (move_base(a, i, action, err) < 0)
+			return -err->num;
+	return 0;
+}
+
+/*
+ * New directories are moved out of the layer itself when the complete run is
+ * applied: no decision about the rest of its layer is pending then.
+ */
+static char **choose_moved_dirs(struct apply_plan *a, bool complete)
+{
+	struct session *s = &a->p->session;
+	char **paths;
+
+	if (!complete || s->live || !a->changes.stored || moved_dirs_any(s) ||
+	    a->change.roots[0].picked)
+		return NULL;
+	paths = move_from_upper_choose(&a->change.roots[0].plan);
+	if (paths && !upper_busy_ruled_out(s->fd, a->changes.roots[0].upper_fd))
+		mem_list_free(&paths);
+	moved_dirs_record(s, paths);
+	return paths;
+}
+
+int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
+		       uint64_t *ret_after, struct err *err)
+{
+	struct session *s = &a->p->session;
+	struct changeset_root *project = &a->change.roots[0];
+	AUTO(action)
+	struct action action = {
+		.kind = mem_strdup("apply"),
+		.run_id = mem_strdup(s->id),
+		.run_name = mem_strdup(session_name(s)),
+		.git = git,
+		.complete = complete,
+	};
+	char **moved_dirs = choose_moved_dirs(a, complete);
+	const struct transaction_layer layer = {
+		.upper_fd = a->changes.roots[0].upper_fd,
+		.before = s->ended,
+		.paths = moved_dirs,
+		.changes = &a->changes.roots[0].list,
+	};
+	auto_free char *before = NULL, *after = NULL;
+	struct err more;
+	int got = 0;
+
+	project->layer = moved_dirs ? &layer : NULL;
+	changeset_wait_starting_runs(&a->change);
+	/* The run says that it is being applied where that takes a moment, or
+	 * where parts of its layer may be missing from now on. A live run's
+	 * record is its own guard's to write. */
+	if (!s->live && (moved_dirs || project->plan.steps.count >= MANY_STEPS))
+		got = session_set_state(s, RUN_APPLYING, err);
+	if (got == 0)
+		got = move_bases(a, &action, err);
+	if (got == 0)
+		got = changeset_execute(&a->change, &action, err);
+	project->layer = NULL;
+	mem_list_free(&moved_dirs);
+	if (got < 0) {
+		/* An unfinished transaction is completed by the next
+		 * command. */
+		if (s->live ||
+		    fd_exists(project->project.workspace_fd, "next-action"))
+			return got;
+		if (moved_dirs_restore(s, a->c->store, &more) < 0)
+			report_warning("%s", more.text);
+		(void)session_set_state(s, RUN_ENDED, &more);
+		return got;
+	}
+	/* The files are as they shall be, and undo knows of it: what fails now
+	 * is no reason to call the apply failed. */
+	if (recover_set_run_state(a->c, s, complete, &more) == 0)
+		action_close(project->project.workspace_fd, &action);
+	else
+		report_warning(
+			"done, but the state of run %s could not be written; "
+			"the next guard command here tries again: %s",
+			session_label(s), more.text);
+	before = mem_printf("%" PRIu64, project->now.seq);
+	*ret_after = action.roots.items[0].after;
+	after = mem_printf("%" PRIu64, *ret_after);
+	state_log(&a->c->state, "apply", "run", s->id, "project", s->project,
+		  "before", before, "after", after, NULL);
+	return 0;
+}
