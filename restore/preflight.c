@@ -10,7 +10,6 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/chattr.h"
-#include "base/dirtree.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/text.h"
@@ -71,42 +70,6 @@ static int check_immutable_entry(void *arg, const char *path,
 	return check_immutable(full_path, &m, err);
 }
 
-/* The name under which the directory lists the entry that `path` finds, as a
- * path to free: different when the file system treats both names as one. NULL:
- * the same name, or unknown. */
-static char *find_colliding_path(const struct txn *t, const char *path)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	auto_free char *parent = path_parent(path);
-	const char *name = path_name(path);
-	struct err ignored;
-	struct meta m;
-	auto_close int dir = beneath_open(t->project->fd, parent,
-					  O_RDONLY | O_DIRECTORY, 0, &ignored);
-	size_t i;
-
-	if (dir < 0 || meta_get(dir, name, &m) < 0 ||
-	    dirlist_read(dir, &list, &ignored) < 0 || dirlist_find(&list, name))
-		return NULL;
-	for (i = 0; i < list.count; i++)
-		if (list.items[i].ino == m.ino)
-			return path_join(parent, list.items[i].name);
-	return NULL;
-}
-
-int txn_fail_exists(const struct txn *t, const char *path, struct err *err)
-{
-	auto_free char *collision = find_colliding_path(t, path);
-
-	if (!collision)
-		return fail(err, EBUSY,
-			    "has changed during the command: try again");
-	return fail(err, EEXIST,
-		    "cannot be created: for this file system it is the same "
-		    "name as %s; exclude one of them",
-		    text_quote(collision));
-}
-
 /* Deletions come first, in path order. */
 static bool is_op_deleted(const struct journal_root *j, const char *path)
 {
@@ -161,7 +124,7 @@ static int preflight_create(struct txn *t, const struct step *step,
 	}
 	/* The name, or its other spelling, may be deleted before. */
 	if (got && !is_op_deleted(j, step->path)) {
-		collision = find_colliding_path(t, step->path);
+		collision = txn_colliding_path(t, step->path);
 		if (!collision || !is_op_deleted(j, collision)) {
 			(void)txn_fail_exists(t, step->path, err);
 			return err_context(err, "%s", text_quote(step->path));

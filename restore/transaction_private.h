@@ -10,6 +10,7 @@
  *	forward.c		applies the operations
  *	rollback.c		reverts the operations
  *	finish.c		removes the staging directory and the journal
+ *	txn.c			what several of them ask about an operation
  *
  * execute_plan.c calls them for a new transaction, recover.c for an interrupted
  * one.
@@ -83,6 +84,10 @@ int txn_op_is_done(const struct txn *t, const struct op *op, struct err *err);
 /* Whether fd is the error of opening a directory that was removed or replaced
  * by another kind of entry. */
 bool txn_is_gone(int fd);
+/* The name under which the directory lists the entry that `path` finds, as a
+ * path to free: different when the file system treats both names as one. NULL:
+ * the same name, or unknown. */
+char *txn_colliding_path(const struct txn *t, const char *path);
 /* Error for a new name that exists already: -EBUSY, or -EEXIST when the file
  * system treats two names as one. */
 int txn_fail_exists(const struct txn *t, const char *path, struct err *err);
