@@ -34,7 +34,7 @@ PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs \
 	$(filter-out libgit2,$(PACKAGES)) 2>/dev/null)
 BASE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DGUARD_VERSION='"$(VERSION)"' \
-	-I. -pthread $(WARN) $(WERROR) $(PKG_CFLAGS)
+	-I. -I$(GENERATED) -pthread $(WARN) $(WERROR) $(PKG_CFLAGS)
 ALL_CFLAGS = $(BASE_CFLAGS) -MMD -MP -ffile-prefix-map=$(CURDIR)=. \
 	$(HARDEN) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread $(LDFLAGS)
@@ -72,16 +72,23 @@ PROVE = prove -j4 --timer
 Q = $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)	$@')
 
-# Made of the table of verbs and options, which only the preprocessor reads: the
-# program may be built for another machine.
+# Made of the table of verbs and options.
+GENERATED = $(BUILD)/generated
+OPTIONS = $(patsubst %,$(GENERATED)/guard_%.h,options verbs calls)
 TABLE = $(BUILD)/docs/table
 COMPLETIONS := $(patsubst %,$(BUILD)/docs/completion.%,bash fish zsh)
 
 all: $(BUILD)/guard $(BUILD)/docs/guard.1 $(COMPLETIONS)
 
-$(TABLE): guard/cli/verbs.c guard/cli/options.h docs/table.awk
+$(TABLE): made = table
+$(GENERATED)/guard_options.h: made = struct
+$(GENERATED)/guard_verbs.h: made = source
+$(GENERATED)/guard_calls.h: made = calls
+$(TABLE) $(OPTIONS): guard/cli/verbs.txt guard/cli/verbs.awk
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE_CFLAGS) -E -P $< | awk -f docs/table.awk >$@
+	$(call say,GEN)
+	$(Q)awk -v make=$(made) -f guard/cli/verbs.awk $< >$@.new
+	$(Q)mv $@.new $@
 
 $(BUILD)/docs/guard.1: $(TABLE) docs/guard.1.in docs/manual.awk
 	$(call say,GEN)
@@ -127,7 +134,7 @@ $(BUILD)/libguard.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(Q)$(AR) rcsD $@ $^
 
-$(BUILD)/obj/%.o: %.c
+$(BUILD)/obj/%.o: %.c | $(OPTIONS)
 	@mkdir -p $(@D)
 	@$(PKG_CONFIG) --exists --print-errors $(PACKAGES) || { \
 		echo "guard: development libraries are missing: run" \
@@ -230,7 +237,7 @@ SYNTAX := $(patsubst %,$(BUILD)/syntax/%,$(SOURCES) \
 
 syntax: $(SYNTAX)
 
-$(SYNTAX): $(BUILD)/syntax/%: %
+$(SYNTAX): $(BUILD)/syntax/%: % | $(OPTIONS)
 	@mkdir -p $(@D) && $(CC) $(BASE_CFLAGS) \
 		$(if $(filter %.h,$<),-Wno-unused-function -x c) \
 		-fsyntax-only -MMD -MP -MF $@.d -MT $@ $< && : >$@

@@ -3,7 +3,7 @@
 #
 #	awk -v shell=bash|fish|zsh -f completion.awk TABLE completion.SHELL
 #
-# TABLE is the output of table.awk. The value of an option and the operands of a
+# TABLE is the output of guard/cli/verbs.awk. The value of an option and the operands of a
 # verb are completed by a list of kinds: RUN, SNAP, TRASH (a snapshot in the
 # trash), NAME (of an agent), CMD, FILE, DIR, VARIABLE, UID; any other word
 # stands for itself. A function of each template completes such a list.

@@ -3,7 +3,7 @@
 #
 #	awk -f manual.awk TABLE guard.1.in
 #
-# TABLE is the output of table.awk. Macros of the text that are replaced:
+# TABLE is the output of guard/cli/verbs.awk. Macros of the text that are replaced:
 #
 #	.Synopsis	the synopsis of each verb
 #	.Options VERBS	begins the list of the options of these verbs

@@ -270,46 +270,31 @@ static int reset_agent_home(struct context *c, const char *name, bool yes,
 	return STATUS_OK;
 }
 
-int cmd_agents(int argc, char **argv)
+int cmd_agents(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("agents");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	const char *reset_name = NULL;
-	bool yes = false, json = false, undo = false;
+	const char *name = o->operands[0];
 	unsigned long runs = 1;
-	const struct option_slot slots[] = {
-		{OPT_RESET, .text = &reset_name},
-		{OPT_AGENT_UNDO, .flag = &undo},
-		{'y', .flag = &yes},
-		{'q', .read = output_quiet_read},
-		{OPT_JSON, .flag = &json},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	int got;
 
-	if (got != OPTIONS_END)
-		return got;
-	if (undo && (reset_name || optind == argc || argc - optind > 2))
+	if (o->undo && !name)
 		return options_usage_error(
-			verb, "expected: guard agents NAME --undo [N]");
-	if (undo && argc - optind == 2 &&
-	    (parse_number(argv[optind + 1], 10000, &runs) < 0 || !runs))
+			o, "expected: guard agents NAME --undo [N]");
+	if (o->undo && o->count == 2 &&
+	    (parse_number(o->operands[1], 10000, &runs) < 0 || !runs))
 		return options_usage_error(
-			verb, "--undo takes a number of runs, not %s",
-			text_quote(argv[optind + 1]));
-	if (!undo && argc - optind > (reset_name ? 0 : 1))
-		return options_usage_error(verb, "expected one NAME");
-	got = context_open(&c, false, &err);
-	if (got == 0 && reset_name)
-		got = reset_agent_home(&c, reset_name, yes, &err);
-	else if (got == 0 && undo)
-		got = undo_agent_home(&c, argv[optind], runs, yes, &err);
-	else if (got == 0 && optind < argc)
-		got = show_profile(&c, argv[optind], &err);
-	else if (got == 0)
-		got = list_agents(&c, json);
-	if (got == 0 && !output_finish())
-		got = STATUS_REFUSED;
-	return output_status(got, &err);
+			o, "--undo takes a number of runs, not %s",
+			text_quote(o->operands[1]));
+	if (!o->undo && o->count > 1)
+		return options_usage_error(o, "expected one NAME");
+	if (context_open(&c, false, err) < 0)
+		return -err->num;
+	if (o->reset)
+		got = reset_agent_home(&c, o->reset, o->yes, err);
+	else if (o->undo)
+		got = undo_agent_home(&c, name, runs, o->yes, err);
+	else
+		got = name ? show_profile(&c, name, err)
+			   : list_agents(&c, o->json);
+	return got == 0 && !output_finish() ? STATUS_REFUSED : got;
 }

@@ -15,19 +15,6 @@
 #include "guard/cli/risk_show.h"
 #include "guard/cli/verdict_show.h"
 
-struct apply_options {
-	bool dry, yes, json, patch, commits;
-	bool resume, abort; /* for an interrupted apply */
-	bool follow;
-	int64_t rest_ms; /* with follow */
-	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
-	bool only;
-	char **yes_to, **except; /* as they were given */
-	char **kinds; /* ids of kinds of hunks */
-	char **args; /* of the command line, for a remedy; NULL: none */
-	struct committing_options commit;
-};
-
 struct asked {
 	struct refusal refusal;
 	char *path; /* absolute */
@@ -39,7 +26,9 @@ struct asked {
 /* The state of an apply. */
 struct apply {
 	struct apply_plan in;
-	const struct apply_options *o;
+	const struct options *o;
+	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
+	struct committing_options commit;
 	struct plan_counts counts; /* of the final plans */
 	struct apply_commits commits;
 	/* Refused without a yes of its own: listed as if that was said already,
@@ -138,10 +127,10 @@ static void print_apply_json(const struct apply *a, bool applied,
 /* The remedy for a conflict between versions that are known. */
 static char *choice_remedy(const struct apply *a)
 {
-	if (a->o->resolve == RESOLVE_THEIRS)
+	if (a->resolve == RESOLVE_THEIRS)
 		return mem_strdup("--theirs never deletes the paths listed "
 				  "above; move them away, or use --ours");
-	if (a->o->resolve == RESOLVE_MARKERS)
+	if (a->resolve == RESOLVE_MARKERS)
 		return mem_strdup("only texts can have conflict markers; name "
 				  "the paths that you want, or use --ours or "
 				  "--theirs");
@@ -178,7 +167,7 @@ static char *conflict_remedy(const struct apply *a)
 		except = mem_printf(
 			"%s--except PATH leaves out a file that could not be "
 			"read",
-			a->o->commits || a->o->commit.on
+			a->o->commits || a->commit.on
 				? "a commit takes all files; without it, "
 				: "");
 	return mem_printf("nothing applied: %s%s%s", known ? choice : "",
@@ -218,9 +207,8 @@ static int end_dry_apply(struct apply *a, struct err *err)
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 
 	if (changeset_check(&a->in.change, err) < 0 ||
-	    (a->o->commit.on &&
-	     committing_make(&a->in, &a->o->commit, true, wanted_root(a),
-			     &commit, err) < 0))
+	    (a->commit.on && committing_make(&a->in, &a->commit, true,
+					     wanted_root(a), &commit, err) < 0))
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, false, 0);
@@ -254,11 +242,11 @@ static int end_nothing_left(struct apply *a, struct err *err)
 		     already && !kept ? ": the project already has all of it"
 				      : "",
 		     a->in.p->session.live ? "; the run is still running" : "");
-	if (kept && !a->o->dry)
+	if (kept && !a->o->dry_run)
 		output_hint("guard undo makes it pending again");
 	apply_report_git_left(&a->in);
 	/* To keep the user's version is an action, too. */
-	if (!a->o->dry)
+	if (!a->o->dry_run)
 		got = changeset_has_effect(&a->in.change)
 			      ? apply_plan_execute(&a->in, is_complete(a),
 						   false, &after, err)
@@ -377,7 +365,7 @@ static int plan_and_judge(struct apply *a, struct err *err)
 
 	do {
 		do {
-			if (apply_plan_make(&a->in, a->o->resolve, err) < 0)
+			if (apply_plan_make(&a->in, a->resolve, err) < 0)
 				return -err->num;
 		} while (apply_plan_leave_halves(&a->in));
 		left_out = count_left_out(a);
@@ -446,14 +434,14 @@ static int make_apply_plan(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->follow && a->o->yes)
 		return leave_blocked(a, err);
-	if (a->o->dry || a->o->json || !has_terminal() || !take_askable(a))
+	if (a->o->dry_run || a->o->json || !has_terminal() || !take_askable(a))
 		return 0;
 	for (i = 0; i < a->askable.count; i++)
 		if (a->askable.items[i].refusal.kind != REFUSED_COPY)
 			mem_list_add(&a->in.consent.paths,
 				     a->askable.items[i].path);
 	mem_list_add(&a->in.consent.rules, CONSENT_ONLY_COPY);
-	return apply_plan_make(&a->in, a->o->resolve, err);
+	return apply_plan_make(&a->in, a->resolve, err);
 }
 
 /* How many of the asked losses; *ret_deleted: of files that are deleted. */
@@ -500,7 +488,7 @@ static bool ask_about_copies(size_t n, size_t deleted)
 static int ask_about_refused(struct apply *a, struct err *err)
 {
 	size_t deleted, copies = count_asked_copies(a, &deleted), i;
-	bool commits = a->o->commits || a->o->commit.on, all = true;
+	bool commits = a->o->commits || a->commit.on, all = true;
 
 	if (!a->askable.count || parse_consent(a, err) < 0)
 		return a->askable.count ? -err->num : 0;
@@ -540,12 +528,12 @@ static int ask_about_refused(struct apply *a, struct err *err)
  * ask on. */
 static char *command_with(const struct apply *a, const char *options)
 {
-	bool asks = !a->o->yes && !a->o->dry && !has_terminal();
+	bool asks = !a->o->yes && !a->o->dry_run && !has_terminal();
 	AUTO(buf) struct buf b = {0};
 	char *const *arg;
 
 	buf_printf(&b, "guard apply%s%s", options, asks ? " -y" : "");
-	for (arg = a->o->args; arg && *arg; arg++)
+	for (arg = a->o->words; arg && *arg; arg++)
 		apply_report_word(&b, *arg);
 	return buf_take_text(&b);
 }
@@ -612,7 +600,7 @@ static void print_consent_remedy(const struct apply *a)
 		output_hint("nothing applied: device nodes and sockets are "
 			    "never applied");
 	}
-	if (a->o->commits || a->o->commit.on)
+	if (a->o->commits || a->commit.on)
 		return;
 	output_hint("without them: %s", without);
 	if (copies)
@@ -665,10 +653,10 @@ static int commit_only(struct apply *a, struct err *err)
 	    plan_print(a->in.c->store, &a->in.change.roots[0].plan, NULL, err) <
 		    0)
 		return -err->num;
-	if (committing_make(&a->in, &a->o->commit, a->o->dry, wanted_root(a),
+	if (committing_make(&a->in, &a->commit, a->o->dry_run, wanted_root(a),
 			    &commit, err) < 0)
 		return -err->num;
-	if (a->o->dry)
+	if (a->o->dry_run)
 		return STATUS_OK;
 	if (!output_confirm(a->o->yes, "guard: commit %s to %s?",
 			    text_count(commit->count, "file"), commit->branch))
@@ -690,7 +678,7 @@ static int apply_locked(struct apply *a, struct err *err)
 	    (apply_selection_any(&a->selection) &&
 	     apply_selection_pick(&a->selection, &a->in, err) < 0))
 		return -err->num;
-	if (a->o->commit.branch)
+	if (a->commit.branch)
 		return commit_only(a, err);
 	if ((a->o->commits &&
 	     apply_commits_make(&a->in, &a->commits, err) < 0) ||
@@ -740,7 +728,7 @@ static int apply_locked(struct apply *a, struct err *err)
 		return end_nothing_left(a, err);
 	if (plan_summary_count(&a->in.change, &a->counts, err) < 0)
 		return -err->num;
-	if (a->o->dry)
+	if (a->o->dry_run)
 		return end_dry_apply(a, err);
 	if (a->o->commits && !a->o->yes)
 		apply_report_branch(&a->commits, "moves");
@@ -751,9 +739,8 @@ static int apply_locked(struct apply *a, struct err *err)
 			print_apply_json(a, false, 0);
 		return STATUS_REFUSED;
 	}
-	if (a->o->commit.on &&
-	    committing_make(&a->in, &a->o->commit, false, wanted_root(a),
-			    &commit, err) < 0)
+	if (a->commit.on && committing_make(&a->in, &a->commit, false,
+					    wanted_root(a), &commit, err) < 0)
 		return -err->num;
 	if (a->o->commits && apply_commits_write(&a->in, &a->commits, err) < 0)
 		return -err->num;
@@ -771,26 +758,35 @@ static int apply_locked(struct apply *a, struct err *err)
 }
 
 static int apply(struct context *c, int count, char **argv, int dashed,
-		 const struct apply_options *o, struct err *err)
+		 const struct options *o, struct err *err)
 {
+	static const enum plan_resolve resolves[] = {
+		[OPTION_RESOLVE_OURS] = RESOLVE_OURS,
+		[OPTION_RESOLVE_THEIRS] = RESOLVE_THEIRS,
+		[OPTION_RESOLVE_MARKERS] = RESOLVE_MARKERS,
+	};
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(apply)
 	struct apply a = {
 		.in = APPLY_PLAN_NONE,
 		.o = o,
-		.selection.kinds = o->kinds,
+		.resolve = resolves[o->resolve],
+		.commit = {.on = o->commit || o->branch,
+			   .branch = o->branch,
+			   .message = o->message},
+		.selection.kinds = o->kind,
 	};
 	const struct review_session_options review = {
 		.short_head = true,
 		.plain = true,
-		.resolve = o->resolve,
-		.commit = o->commit,
+		.resolve = a.resolve,
+		.commit = a.commit,
 	};
 	int got = 0, i;
 
 	a.in.commits = o->commits;
 	apply_selection_parse(&a.selection, count, argv);
-	a.in.may_be_partial = !o->patch && !o->commit.on && !o->commits &&
+	a.in.may_be_partial = !o->patch && !a.commit.on && !o->commits &&
 			      !apply_selection_any(&a.selection);
 	a.in.c = c;
 	a.in.p = &p;
@@ -808,17 +804,17 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 			mem_list_add(&a.named, path);
 	}
 	p.only = o->only;
-	p.within_roots = o->commit.branch != NULL;
+	p.within_roots = o->branch != NULL;
 	apply_selection_restore(&a.selection);
 	/* Numbers of lines are of one run. */
-	if (!o->dry || a.selection.lines.count)
-		got = choose_run_check(c, &p, o->yes || o->dry, argv, err);
+	if (!o->dry_run || a.selection.lines.count)
+		got = choose_run_check(c, &p, o->yes || o->dry_run, argv, err);
 	if (got)
 		return got;
 	if (recover_project(c, p.session.project, err) < 0 ||
 	    apply_plan_lock(c, &p, err) < 0)
 		return -err->num;
-	if (a.selection.lines.count && (o->patch || o->commits || o->kinds))
+	if (a.selection.lines.count && (o->patch || o->commits || o->kind))
 		got = fail(err, EINVAL,
 			   "%s: lines of a file are not for --patch, "
 			   "--commits and --kind",
@@ -836,7 +832,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 struct followed {
 	char **argv; /* the run's id, then the paths */
 	int count, dashed;
-	const struct apply_options *o;
+	const struct options *o;
 };
 
 static int apply_followed(void *arg, struct err *err)
@@ -855,16 +851,16 @@ static int apply_followed(void *arg, struct err *err)
 	return got < 0 ? STATUS_REFUSED : got;
 }
 
-static int follow(struct context *c, int count, char **argv, int dashed,
-		  const struct apply_options *o, struct err *err)
+static int follow(struct context *c, const struct options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(mem_list) char **operands = NULL;
-	struct followed f = {.dashed = dashed, .o = o};
+	struct followed f = {.dashed = o->dashed, .o = o};
 	int i;
 
 	if (context_open(c, true, err) < 0 ||
-	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
+	    resolve_run_open(c, o->count, o->operands, o->dashed, false, &p,
+			     err) < 0)
 		return -err->num;
 	if (!resolve_run_is_running(&p.session))
 		return fail(err, ESRCH,
@@ -877,15 +873,15 @@ static int follow(struct context *c, int count, char **argv, int dashed,
 			    "--follow asks on a terminal; use -y to apply all "
 			    "that needs no decision");
 	mem_list_add(&operands, p.session.id);
-	for (i = p.named; i < count; i++)
-		mem_list_add(&operands, argv[i]);
+	for (i = p.named; i < o->count; i++)
+		mem_list_add(&operands, o->operands[i]);
 	f.argv = operands;
-	f.count = 1 + count - p.named;
+	f.count = 1 + o->count - p.named;
 	output_print("following run %s: its changes are %s at each pause of "
 		     "%.3g s; Ctrl-C ends this, the run goes on",
 		     session_label(&p.session), o->yes ? "applied" : "offered",
-		     (double)o->rest_ms / 1000);
-	return follow_run(p.session.id, o->rest_ms, apply_followed, &f, err);
+		     (double)o->rest / 1000);
+	return follow_run(p.session.id, o->rest, apply_followed, &f, err);
 }
 
 /* The transaction itself reports the result. */
@@ -910,128 +906,13 @@ static int end_interrupted_apply(struct context *c, bool abort, struct err *err)
 	return abort ? STATUS_REFUSED : STATUS_OK;
 }
 
-/* One of --ours, --theirs and --merge. */
-static bool read_resolve(const struct verb *verb, int id, const char *value,
-			 void *to)
+int cmd_apply(const struct options *o, struct err *err)
 {
-	enum plan_resolve *resolve = to;
-	enum plan_resolve said = id == OPT_OURS	    ? RESOLVE_OURS
-				 : id == OPT_THEIRS ? RESOLVE_THEIRS
-						    : RESOLVE_MARKERS;
-
-	(void)value;
-	if (*resolve && *resolve != said) {
-		options_usage_error(
-			verb, "use only one of --ours, --theirs and --merge");
-		return false;
-	}
-	*resolve = said;
-	return true;
-}
-
-/* Of --yes-to, --except and --kind: each may be given several times. */
-static bool add_to_list(const struct verb *verb, int id, const char *value,
-			void *to)
-{
-	(void)verb;
-	(void)id;
-	mem_list_add(to, value);
-	return true;
-}
-
-static const char *check_apply_options(const struct apply_options *o,
-				       bool operands)
-{
-	if (o->kinds && (o->patch || o->commits || o->follow))
-		return "--kind takes hunks of one kind: do not use it with "
-		       "--patch, --commits or --follow";
-	if (o->patch && (o->yes_to || o->except))
-		return "--patch asks about each file: do not use it with "
-		       "--yes-to or --except";
-	if (o->except && (o->commits || o->commit.on))
-		return "--except leaves files out: do not use it with "
-		       "--commits, --commit or --branch";
-	if (o->patch && (o->dry || o->yes || o->json || output_is_quiet()))
-		return "--patch is interactive: do not use it with -n, -q, -y "
-		       "or --json";
-	if (o->commits && (o->patch || o->commit.on))
-		return "--commits applies all files and commits: do not use "
-		       "it with --patch, --commit or --branch";
-	if (o->commit.on && o->resolve)
-		return "a commit takes only changes without conflicts: do not "
-		       "use --ours, --theirs or --merge";
-	if (o->follow && (o->patch || o->dry || o->json || o->commits ||
-			  o->commit.on || o->yes_to || o->except))
-		return "--follow applies files of a running run: do not use it "
-		       "with -n, --json, --patch, --commits, --commit, "
-		       "--branch, --yes-to or --except";
-	if (o->commit.message && !o->commit.on)
-		return "-m needs --commit or --branch";
-	if ((o->resume || o->abort) && (operands || o->resume == o->abort))
-		return "--continue and --abort take no other options or paths";
-	return NULL;
-}
-
-int cmd_apply(int argc, char **argv)
-{
-	const struct verb *verb = options_verb("apply");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct apply_options o = {0};
-	int dashed = options_after_dashes(argc, argv);
-	const char *rest = NULL;
-	const struct option_slot slots[] = {
-		{'n', .flag = &o.dry},
-		{'y', .flag = &o.yes},
-		{'q', .read = output_quiet_read},
-		{OPT_JSON, .flag = &o.json},
-		{'p', .flag = &o.patch},
-		{OPT_COMMITS, .flag = &o.commits},
-		{OPT_COMMIT, .flag = &o.commit.on},
-		{OPT_BRANCH, .text = &o.commit.branch},
-		{'m', .text = &o.commit.message},
-		{OPT_FOLLOW, .flag = &o.follow},
-		{OPT_REST, .text = &rest},
-		{OPT_CONTINUE, .flag = &o.resume},
-		{OPT_ABORT, .flag = &o.abort},
-		{OPT_OURS, .read = read_resolve, .to = &o.resolve},
-		{OPT_THEIRS, .read = read_resolve, .to = &o.resolve},
-		{OPT_MERGE, .read = read_resolve, .to = &o.resolve},
-		{OPT_ONLY, .flag = &o.only},
-		{OPT_KIND, .read = add_to_list, .to = &o.kinds},
-		{OPT_YES_TO, .read = add_to_list, .to = &o.yes_to},
-		{OPT_EXCEPT, .read = add_to_list, .to = &o.except},
-		{0},
-	};
-	const char *wrong;
-	struct err err;
-	int got, i;
 
 	c.wait_for_lock = true;
-	for (i = 1; i < argc; i++)
-		mem_list_add(&o.args, argv[i]);
-	got = options_parse(verb, argc, argv, slots);
-	if (got != OPTIONS_END)
-		return got;
-	o.commit.on |= o.commit.branch != NULL;
-	wrong = check_apply_options(&o, optind < argc);
-	o.rest_ms = rest ? parse_milliseconds(rest) : FOLLOW_REST_MS;
-	if (!wrong && rest && !o.follow)
-		wrong = "--rest needs --follow";
-	if (!wrong && o.rest_ms <= 0)
-		wrong = "--rest must be a time like 5, 5s or 1m";
-	if (wrong)
-		got = options_usage_error(verb, "%s", wrong);
-	else if (o.resume || o.abort)
-		got = output_status(end_interrupted_apply(&c, o.abort, &err),
-				    &err);
-	else
-		got = output_status((o.follow ? follow : apply)(
-					    &c, argc - optind, argv + optind,
-					    dashed, &o, &err),
-				    &err);
-	mem_list_free(&o.yes_to);
-	mem_list_free(&o.kinds);
-	mem_list_free(&o.except);
-	mem_list_free(&o.args);
-	return got;
+	if (o->resume || o->abort)
+		return end_interrupted_apply(&c, o->abort, err);
+	return o->follow ? follow(&c, o, err)
+			 : apply(&c, o->count, o->operands, o->dashed, o, err);
 }

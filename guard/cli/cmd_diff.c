@@ -1,6 +1,5 @@
 #include "guard/cli/agent_show.h"
 #include "guard/change/changes.h"
-#include "base/parse.h"
 #include "base/path.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/diffruns.h"
@@ -20,8 +19,6 @@
 
 /* With --exit-code: a critical change, or an only copy that is deleted. */
 #define STATUS_SEVERE 3
-/* More lines than any text that is shown. */
-#define CONTEXT_MAX 1000000
 
 /* [{"path", "counts", "entries"}] of the additional roots. */
 static void write_extras_json(const struct session *s, const struct changes *c,
@@ -295,7 +292,6 @@ static int diff_two_runs(struct context *c, struct session *a,
 				    text_quote(a->project));
 		mem_list_add(&paths, path_rest(path, a->project));
 	}
-	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start("diff");
 	got = diffruns(c, a, b, paths, count, o, err);
@@ -371,7 +367,6 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	if (!o->no_renames)
 		changes_find_moves(&changes);
 	resolve_run_filter(&p, &changes);
-	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start("diff");
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
@@ -386,132 +381,54 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	return result.severe ? STATUS_SEVERE : STATUS_REFUSED;
 }
 
-static bool read_context(const struct verb *verb, int id, const char *value,
-			 void *to)
+/* -z goes with lists only: for other forms it has no meaning. */
+static enum diff_form form_of(const struct options *o)
 {
-	unsigned long lines;
+	static const enum diff_form forms[] = {
+		[OPTION_FORM_KINDS] = FORM_KINDS,
+		[OPTION_FORM_HTML] = FORM_HTML,
+		[OPTION_FORM_STAT] = FORM_STAT,
+		[OPTION_FORM_NAME_STATUS] = FORM_NAME_STATUS,
+		[OPTION_FORM_NAME_ONLY] = FORM_NAME_ONLY,
+		[OPTION_FORM_JSON] = FORM_JSON,
+	};
+	enum diff_form form = forms[o->form];
 
-	(void)id;
-	if (parse_number(value, CONTEXT_MAX, &lines) < 0) {
-		options_usage_error(verb,
-				    "-U must be a number up to %d, not %s",
-				    CONTEXT_MAX, text_quote(value));
-		return false;
-	}
-	*(unsigned int *)to = (unsigned int)lines;
-	return true;
+	if (o->raw && (form == FORM_TEXT || form == FORM_NAME_STATUS ||
+		       form == FORM_NAME_ONLY))
+		return FORM_RAW;
+	return form == FORM_JSON && o->json_form == OPTION_JSON_FORM_HUNKS
+		       ? FORM_HUNKS
+		       : form;
 }
 
-static bool read_json_form(const struct verb *verb, int id, const char *value,
-			   void *to)
+int cmd_diff(const struct options *o, struct err *err)
 {
-	enum diff_form *form = to;
-
-	(void)id;
-	if (value && strcmp(value, "hunks") != 0) {
-		options_usage_error(verb,
-				    "--json takes no value or hunks, not "
-				    "%s",
-				    text_quote(value));
-		return false;
-	}
-	*form = value ? FORM_HUNKS : FORM_JSON;
-	return true;
-}
-
-/* As in git, color turns colors on. */
-static bool read_word_diff(const struct verb *verb, int id, const char *value,
-			   void *to)
-{
-	struct diff_options *o = to;
-
-	(void)id;
-	if (value && strcmp(value, "color") == 0) {
-		o->layout = LAYOUT_COLOR_WORDS;
-		o->color = OUTPUT_ALWAYS;
-		return true;
-	}
-	o->layout = LAYOUT_WORDS;
-	if (!value || strcmp(value, "plain") == 0)
-		return true;
-	options_usage_error(verb, "--word-diff takes plain or color, not %s",
-			    text_quote(value));
-	return false;
-}
-
-static bool read_risk(const struct verb *verb, int id, const char *value,
-		      void *to)
-{
-	enum risk_level *level = to;
-
-	(void)id;
-	for (*level = RISK_CRITICAL; *level > RISK_NONE; --*level)
-		if (strcmp(value ? value : "high", risk_level_name(*level)) ==
-		    0)
-			return true;
-	options_usage_error(verb, "--risk takes note, high or critical, not %s",
-			    text_quote(value));
-	return false;
-}
-
-/* The terminal is the tool's. */
-static bool read_tool(const struct verb *verb, int id, const char *value,
-		      void *to)
-{
-	struct diff_options *o = to;
-
-	(void)verb;
-	(void)id;
-	o->layout = LAYOUT_TOOL;
-	o->tool = value;
-	o->no_pager = true;
-	return true;
-}
-
-int cmd_diff(int argc, char **argv)
-{
-	const struct verb *verb = options_verb("diff");
+	static const enum diff_layout layouts[] = {
+		[OPTION_LAYOUT_WORDS] = LAYOUT_WORDS,
+		[OPTION_LAYOUT_COLUMNS] = LAYOUT_COLUMNS,
+		[OPTION_LAYOUT_TOOL] = LAYOUT_TOOL,
+	};
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct diff_options o = {
-		.color = OUTPUT_AUTO,
-		.context = DIFF_CONTEXT,
+	struct diff_options d = {
+		.form = form_of(o),
+		.only_names = o->form == OPTION_FORM_NAME_ONLY,
+		/* The terminal is the tool's. */
+		.no_pager = o->no_pager || options_given(o, "tool"),
+		.exit_code = o->exit_code,
+		.no_renames = o->no_renames,
+		.full = o->full,
+		.risk = (enum risk_level)o->risk,
+		.html = o->html,
+		.context = (unsigned int)o->unified,
+		.layout = layouts[o->layout],
+		.tool = o->tool,
 	};
-	bool raw = false;
-	const struct option_slot slots[] = {
-		{OPT_STAT, .choice = &o.form, .value = FORM_STAT},
-		{OPT_NAME_STATUS, .choice = &o.form, .value = FORM_NAME_STATUS},
-		{OPT_NAME_ONLY, .choice = &o.form, .value = FORM_NAME_ONLY},
-		{'z', .flag = &raw},
-		{OPT_JSON, .read = read_json_form, .to = &o.form},
-		{OPT_HTML, .text = &o.html, .choice = &o.form,
-		 .value = FORM_HTML},
-		{OPT_KINDS, .choice = &o.form, .value = FORM_KINDS},
-		{OPT_EXIT_CODE, .flag = &o.exit_code},
-		{'U', .read = read_context, .to = &o.context},
-		{OPT_WORD_DIFF, .read = read_word_diff, .to = &o},
-		{OPT_SIDE_BY_SIDE, .choice = &o.layout,
-		 .value = LAYOUT_COLUMNS},
-		{OPT_TOOL, .read = read_tool, .to = &o},
-		{OPT_NO_RENAMES, .flag = &o.no_renames},
-		{OPT_RISK, .read = read_risk, .to = &o.risk},
-		{OPT_FULL, .flag = &o.full},
-		{OPT_NO_PAGER, .flag = &o.no_pager},
-		{OPT_COLOR, .read = options_color, .to = &o.color},
-		{0},
-	};
-	int dashed = options_after_dashes(argc, argv);
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
 
-	if (got != OPTIONS_END)
-		return got;
-	o.only_names = o.form == FORM_NAME_ONLY;
-	if (raw && (o.form == FORM_TEXT || o.form == FORM_NAME_STATUS ||
-		    o.form == FORM_NAME_ONLY))
-		o.form = FORM_RAW;
-	got = diff(&c, argc - optind, argv + optind, dashed, &o, &err);
-	if (got >= 0)
-		return got;
-	output_error(&err);
-	return STATUS_USAGE;
+	if (d.layout == LAYOUT_WORDS && o->word_diff == OPTION_WORD_DIFF_COLOR)
+		d.layout = LAYOUT_COLOR_WORDS;
+	/* As in git, color turns colors on. */
+	if (o->word_diff == OPTION_WORD_DIFF_COLOR && !o->color)
+		output_color(OUTPUT_ALWAYS);
+	return diff(&c, o->count, o->operands, o->dashed, &d, err);
 }

@@ -171,26 +171,16 @@ static void inspect_container(struct doctor *d)
 	print_inspection(d, &inside);
 }
 
-int cmd_doctor(int argc, char **argv)
+int cmd_doctor(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("doctor");
-	bool json = false;
-	const struct option_slot slots[] = {
-		{OPT_JSON, .flag = &json},
-		{0},
-	};
-	struct doctor d = {0};
-	int got;
+	struct doctor d = {.list = o->json ? json_array() : NULL};
 
-	got = options_parse(verb, argc, argv, slots);
-	if (got != OPTIONS_END)
-		return got;
-	d.list = json ? json_array() : NULL;
+	(void)err;
 	sandbox_inspect(print_inspection, &d);
 	inspect_state_dir(&d);
 	inspect_libraries(&d);
 	inspect_container(&d);
-	if (json) {
+	if (d.list) {
 		jsonstream_print(json_pack("{s:b, s:o}", "usable", !d.missing,
 					   "checks", d.list));
 	} else {

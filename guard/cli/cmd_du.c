@@ -132,28 +132,18 @@ static void print_du_text(struct du *d)
 				       "directory"));
 }
 
-int cmd_du(int argc, char **argv)
+int cmd_du(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("du");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct du d = {.c = &c};
-	bool json = false;
-	const struct option_slot slots[] = {
-		{OPT_JSON, .flag = &json},
-		{OPT_PROGRESS, .read = progress_read},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	int got;
 
-	if (got != OPTIONS_END)
-		return got;
-	got = context_open(&c, false, &err);
+	got = context_open(&c, false, err);
 	progress_start("du");
 	if (got == 0)
-		got = measure_usage(&d, &err);
+		got = measure_usage(&d, err);
 	progress_end();
-	if (got == 0 && json) {
+	if (got == 0 && o->json) {
 		json_t *object = json_object(), *runs = json_array();
 		size_t i;
 
@@ -186,12 +176,13 @@ int cmd_du(int argc, char **argv)
 			jsonout_number(object, "prune_frees", d.plan.frees);
 		}
 		jsonstream_print(object);
-	} else if (got == 0)
+	} else if (got == 0) {
 		print_du_text(&d);
-	else
-		output_error(&err);
+	}
 	session_list_free(&d.sessions);
 	free(d.run_bytes);
 	prune_plan_free(&d.plan);
-	return got == 0 && output_finish() ? STATUS_OK : STATUS_REFUSED;
+	if (got < 0)
+		return got;
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }

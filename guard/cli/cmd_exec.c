@@ -15,10 +15,10 @@ static char shell_text[] = "[ -x \"$SHELL\" ] && exec \"$SHELL\"; exec /bin/sh";
 static char shell_name[] = "/bin/sh", shell_option[] = "-c";
 static char *const shell_argv[] = {shell_name, shell_option, shell_text, NULL};
 
-struct exec_options {
+struct exec_command {
+	const struct options *o;
 	const char *run; /* NULL: the newest that waits */
-	const char *dir;
-	char **env; /* NULL: none */
+	const char *const *env;
 	char *const *argv;
 };
 
@@ -35,12 +35,11 @@ static void report_waiting(void)
 }
 
 static int exec_in_live_run(const struct session *s,
-			    const struct exec_options *v, const char *cwd,
+			    const struct exec_command *v, const char *cwd,
 			    int *ret_status, struct err *err)
 {
 	bool terminal = isatty(0) || isatty(1) || isatty(2);
-	char **env =
-		sandbox_environ_exec((const char *const *)v->env, terminal);
+	char **env = sandbox_environ_exec(v->env, terminal);
 	struct sandbox *sb = NULL;
 	/* With the run's pid 1 the kernel kills all its processes. */
 	struct sandbox_result result = {.end = SANDBOX_LOST, .code = SIGKILL};
@@ -110,12 +109,11 @@ static char *find_exec_cwd(const struct session *s, const char *dir)
 }
 
 /* -ESRCH: the run has just ended. */
-static int try_exec_in_run(const struct exec_options *v, int *ret_status,
+static int try_exec_in_run(const struct exec_command *v, int *ret_status,
 			   struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(session) struct session s = SESSION_NONE;
-	static const char *const none[] = {NULL};
 	auto_free char *cwd = NULL;
 
 	if (context_open(&c, true, err) < 0 ||
@@ -136,128 +134,88 @@ static int try_exec_in_run(const struct exec_options *v, int *ret_status,
 	if (s.state == RUN_NEW && s.live)
 		return fail(err, EAGAIN, "run %s is still starting: try again",
 			    session_label(&s));
-	cwd = find_exec_cwd(&s, v->dir);
+	cwd = find_exec_cwd(&s, v->o->dir);
 	if (resolve_run_is_running(&s)) {
 		state_log(&c.state, "exec", "run", s.id, "project", s.project,
 			  "command", v->argv[0], NULL);
 		return exec_in_live_run(&s, v, cwd, ret_status, err);
 	}
-	*ret_status = run_exec(
-		&s, &(struct run_exec){
-			    .argv = v->argv,
-			    .env = v->env ? (const char *const *)v->env : none,
-			    .cwd = cwd,
-		    });
+	*ret_status = run_exec(&s, &(struct run_exec){
+					   .argv = v->argv,
+					   .env = v->env,
+					   .cwd = cwd,
+				   });
 	autoprune_start();
 	return 0;
 }
 
 /* ---- the command line ---- */
 
-static bool add_variable(const struct verb *verb, int id, const char *value,
-			 void *to)
-{
-	(void)id;
-	if (!*value || *value == '=') {
-		options_usage_error(verb,
-				    "--env must be NAME or NAME=VALUE, not %s",
-				    text_quote(value));
-		return false;
-	}
-	mem_list_add(to, value);
-	return true;
-}
-
 /* [RUN] [--] CMD: behind a "--" at once there is no RUN. */
-static bool parse_exec_operands(struct exec_options *v, int argc, char **argv,
-				int dashed, bool shell)
+static void split_operands(struct exec_command *v, bool shell)
 {
-	int left = argc - optind;
+	const struct options *o = v->o;
+	char *const *at = o->operands;
 
-	if (left && (shell || left != dashed)) {
-		v->run = argv[optind++];
-		left--;
-		if (left && strcmp(argv[optind], "--") == 0) {
-			optind++;
-			left--;
-		}
-	}
-	if (shell) {
-		v->argv = shell_argv;
-		return left == 0;
-	}
-	v->argv = argv + optind;
-	return left > 0;
+	if (*at && (shell || o->count != o->dashed))
+		v->run = *at++;
+	if (v->run && *at && strcmp(*at, "--") == 0)
+		at++;
+	v->argv = shell ? shell_argv : at;
 }
 
-static int exec_all_runs(const struct exec_options *v, bool json)
+static int exec_all_runs(const struct exec_command *v)
 {
-	static const char *const none[] = {NULL};
+	const char *dir = v->o->dir;
 	auto_free char *here = getcwd(NULL, 0);
 
-	(void)signal(SIGPIPE, SIG_IGN);
 	return exec_all(
 		&(struct run_exec){
 			.argv = v->argv,
-			.env = v->env ? (const char *const *)v->env : none,
-			.cwd = v->dir && v->dir[0] == '/' ? v->dir : here,
+			.env = v->env,
+			.cwd = dir && dir[0] == '/' ? dir : here,
 		},
-		v->run, json);
+		v->run, v->o->json);
 }
 
-static int exec_or_shell(const char *name, int argc, char **argv)
+static int exec_or_shell(const struct options *o, bool shell, struct err *err)
 {
-	const struct verb *verb = options_verb(name);
-	bool shell = strcmp(name, "shell") == 0;
-	struct exec_options v = {0};
-	bool all = false, json = false;
-	const struct option_slot slots[] = {
-		{'C', .text = &v.dir},
-		{OPT_ENV, .read = add_variable, .to = &v.env},
-		{'a', .flag = &all},
-		{OPT_JSON, .flag = &json},
-		{'q', .read = output_quiet_read},
-		{0},
+	static const char *const none[] = {NULL};
+	struct exec_command v = {
+		.o = o,
+		.env = o->env ? (const char *const *)o->env : none,
 	};
-	int dashed = options_after_dashes(argc, argv);
 	unsigned int left = ENDING_TRIES;
-	int status = RUN_STATUS_GUARD;
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	int status = RUN_STATUS_GUARD, got;
 
-	if (got != OPTIONS_END) {
-		status = got == STATUS_USAGE ? RUN_STATUS_GUARD : got;
-	} else if (!parse_exec_operands(&v, argc, argv, dashed, shell)) {
-		options_usage_error(verb,
-				    shell ? "expected at most one RUN"
-					  : "no command given: guard exec RUN "
-					    "-- COMMAND [ARGS...]");
-	} else if (json && !all) {
-		options_usage_error(verb, "--json needs --all");
-	} else if (all) {
-		status = exec_all_runs(&v, json);
-	} else {
-		/* The reader of stderr may be gone. */
-		(void)signal(SIGPIPE, SIG_IGN);
-		/* A run whose guard process was killed looks live until the
-		 * kernel releases its lock; after that it is an interrupted
-		 * run, and continues. */
-		while ((got = try_exec_in_run(&v, &status, &err)) == -ESRCH &&
-		       left--)
-			(void)poll(NULL, 0, ENDING_MS);
-		if (got < 0)
-			output_error(&err);
+	split_operands(&v, shell);
+	if (!*v.argv) {
+		options_usage_error(o, "no command given: guard exec RUN -- "
+				       "COMMAND [ARGS...]");
+		return RUN_STATUS_GUARD;
 	}
-	mem_list_free(&v.env);
+	if (run_parse_env(o->env, err) < 0)
+		return -err->num;
+	/* The reader of stderr may be gone. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (o->all)
+		return exec_all_runs(&v);
+	/* A run whose guard process was killed looks live until the kernel
+	 * releases its lock; after that it is an interrupted run, and
+	 * continues. */
+	while ((got = try_exec_in_run(&v, &status, err)) == -ESRCH && left--)
+		(void)poll(NULL, 0, ENDING_MS);
+	if (got < 0)
+		output_error(err);
 	return status;
 }
 
-int cmd_exec(int argc, char **argv)
+int cmd_exec(const struct options *o, struct err *err)
 {
-	return exec_or_shell("exec", argc, argv);
+	return exec_or_shell(o, false, err);
 }
 
-int cmd_shell(int argc, char **argv)
+int cmd_shell(const struct options *o, struct err *err)
 {
-	return exec_or_shell("shell", argc, argv);
+	return exec_or_shell(o, true, err);
 }

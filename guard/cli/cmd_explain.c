@@ -34,46 +34,39 @@ static void explain_as_json(void *arg, const char *path,
 }
 
 int cmd_explain_paths(const struct run_options *options, char *const *paths,
-		      bool json)
+		      bool json, struct err *err)
 {
-	json_t *list = json ? json_array() : NULL;
-	struct err err;
-	int got = run_explain(options, paths,
-			      json ? explain_as_json : explain_as_text, list,
-			      &err);
+	json_auto_t *list = json ? json_array() : NULL;
 
-	if (got == 0 && json)
+	if (run_explain(options, paths,
+			json ? explain_as_json : explain_as_text, list,
+			err) < 0)
+		return -err->num;
+	if (json)
 		jsonstream_print(TAKE(list));
-	json_decref(list);
-	if (got == 0 && !output_finish())
-		return STATUS_REFUSED;
-	return output_status(got < 0 ? got : STATUS_OK, &err);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
 /* The options of a run in front of paths. */
-int cmd_explain(int argc, char **argv)
+int cmd_explain(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("explain");
 	struct parsed p = {0};
-	struct err err;
-	int got = run_parse(&p, verb, argc, argv, &err);
+	int got;
 
-	if (got < 0 && err.text[0])
-		output_error(&err);
-	/* The operands are paths, not a command that names an agent. */
-	if (!p.options.agent)
-		p.options.agent = AGENT_NONE;
-	if (got)
-		got = got < 0 ? STATUS_USAGE : STATUS_OK;
-	else if (p.hidden == (*p.options.argv != NULL))
-		got = options_usage_error(verb,
-					  p.hidden ? "--hidden takes no PATH"
-						   : "no PATH given; "
-						     "--hidden lists all "
-						     "masked paths");
-	else
-		got = cmd_explain_paths(
-			&p.options, p.hidden ? NULL : p.options.argv, p.json);
+	if (!o->hidden && !o->count)
+		return options_usage_error(
+			o, "no PATH given; --hidden lists all masked paths");
+	if (run_parse(&p, o, err) < 0) {
+		output_error(err);
+		got = STATUS_USAGE;
+	} else {
+		/* The operands are paths, not a command that names an agent. */
+		if (!p.options.agent)
+			p.options.agent = AGENT_NONE;
+		got = cmd_explain_paths(&p.options,
+					o->hidden ? NULL : o->operands, o->json,
+					err);
+	}
 	parsed_free(&p);
 	return got;
 }

@@ -198,35 +198,22 @@ static int export_file(struct export *x, int count, char **argv, int dashed,
 	return got ? got : atomic_publish(&f, path_name(path), err);
 }
 
-int cmd_export(int argc, char **argv)
+int cmd_export(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("export");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	int dashed = options_after_dashes(argc, argv);
-	struct export x = {.c = &c, .fd = -1};
-	bool tar = false;
-	const struct option_slot slots[] = {
-		{OPT_TAR, .flag = &tar},
-		{'o', .text = &x.file},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	struct export x = {.c = &c, .file = o->output, .fd = -1};
+	int got;
 
-	if (got != OPTIONS_END)
-		return got;
-	if (!tar)
+	if (!o->tar)
 		return options_usage_error(
-			verb, "--tar is required: it is the only format");
+			o, "--tar is required: it is the only format");
 	if (!x.file && isatty(STDOUT_FILENO))
-		got = fail(&err, EINVAL,
-			   "a tar archive cannot be written to a terminal: use "
-			   "-o FILE, or a pipe");
-	else
-		got = (x.file ? export_file : export)(
-			&x, argc - optind, argv + optind, dashed, &err);
+		return fail(err, EINVAL,
+			    "a tar archive cannot be written to a terminal: "
+			    "use -o FILE, or a pipe");
+	got = (x.file ? export_file : export)(&x, o->count, o->operands,
+					      o->dashed, err);
 	if (got)
-		return output_has_failed() ? STATUS_OK
-					   : output_status(got, &err);
+		return output_has_failed() ? STATUS_OK : got;
 	return output_finish() && !x.left_out ? STATUS_OK : STATUS_REFUSED;
 }

@@ -8,9 +8,7 @@
 #include "guard/history/versions.h"
 
 struct find_command {
-	const char *at;
-	bool every_version, all, json, no_case;
-	const char *pattern; /* of a name */
+	const struct options *o;
 	char *whole; /* of an absolute path, when there is a '/' in it */
 	char *cwd; /* names are shown from */
 };
@@ -23,8 +21,8 @@ static bool matches_find_pattern(void *arg, const char *path,
 	(void)e;
 	if (f->whole)
 		return pathglob_match(f->whole, path);
-	return fnmatch(f->pattern, path_name(path),
-		       f->no_case ? FNM_CASEFOLD : 0) == 0;
+	return fnmatch(f->o->operands[0], path_name(path),
+		       f->o->ignore_case ? FNM_CASEFOLD : 0) == 0;
 }
 
 static void add_version_end(json_t *object, const char *key, uint64_t seq,
@@ -37,9 +35,9 @@ static void add_version_end(json_t *object, const char *key, uint64_t seq,
 	jsonout_set(object, key, end);
 }
 
-static int find_command(struct find_command *f, const char *arg,
-			struct err *err)
+static int find_command(struct find_command *f, struct err *err)
 {
+	const char *arg = f->o->operands[0];
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(versions)
 	struct versions v = {.want = matches_find_pattern,
@@ -55,19 +53,18 @@ static int find_command(struct find_command *f, const char *arg,
 	f->cwd = path_resolve(".", err);
 	if (!f->cwd)
 		return -err->num;
-	f->pattern = arg;
 	if (strchr(arg, '/'))
 		f->whole =
 			*arg == '/' ? mem_strdup(arg) : path_join(f->cwd, arg);
 	from = f->whole ? pathglob_fixed(f->whole)
-			: mem_strdup(f->all ? "/" : c.project);
+			: mem_strdup(f->o->all ? "/" : c.project);
 	progress_start("find");
-	got = versions_load(&v, c.store, from, f->at, err);
+	got = versions_load(&v, c.store, from, f->o->at, err);
 	progress_end();
 	if (got < 0)
 		return got;
 	versions_sort(&v);
-	if (f->json) {
+	if (f->o->json) {
 		json_t *array = json_array();
 
 		for (i = 0; i < v.count; i++) {
@@ -114,16 +111,16 @@ static int find_command(struct find_command *f, const char *arg,
 			table_row(&t,
 				  (const char *const[]){
 					  seqs, text_time(item->first_time),
-					  item->newest || f->at
+					  item->newest || f->o->at
 						  ? "still there"
 						  : text_time(item->last_time),
 					  what, buf_text(&name)});
 		}
 		table_print(&t, "", stdout);
 	}
-	if (!v.count && !f->json)
+	if (!v.count && !f->o->json)
 		output_print("no snapshot of %s has %s%s",
-			     f->all ? "any project" : text_quote(from),
+			     f->o->all ? "any project" : text_quote(from),
 			     text_quote(arg),
 			     pathglob_has_wildcards(arg)
 				     ? ""
@@ -133,32 +130,16 @@ static int find_command(struct find_command *f, const char *arg,
 							: STATUS_REFUSED;
 }
 
-int cmd_find(int argc, char **argv)
+int cmd_find(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("find");
-	struct find_command f = {0};
-	const struct option_slot slots[] = {
-		{OPT_AT, .text = &f.at},
-		{OPT_ALL_VERSIONS, .flag = &f.every_version},
-		{'a', .flag = &f.all},
-		{'i', .flag = &f.no_case},
-		{OPT_JSON, .flag = &f.json},
-		{OPT_PROGRESS, .read = progress_read},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	struct find_command f = {.o = o};
+	int got;
 
-	if (got != OPTIONS_END)
-		return got;
-	if (argc - optind != 1 || !*argv[optind])
+	if (!*o->operands[0])
 		return options_usage_error(
-			verb, "expected one NAME, or one GLOB in quotes");
-	if (f.at && f.every_version)
-		return options_usage_error(
-			verb, "--at and --all-versions exclude each other");
-	got = find_command(&f, argv[optind], &err);
+			o, "expected one NAME, or one GLOB in quotes");
+	got = find_command(&f, err);
 	free(f.whole);
 	free(f.cwd);
-	return output_status(got, &err);
+	return got;
 }

@@ -13,9 +13,8 @@
 #define SHOWN_MAX 1000
 
 struct grep {
-	const char *at;
-	bool every_version, all, json, no_case, fixed, names, numbers;
-	bool no_pager, git;
+	const struct options *o;
+	bool git; /* a .git is searched, too */
 	struct matcher matcher;
 	struct store *store;
 	char *cwd;
@@ -221,7 +220,7 @@ static int print_or_add_match(void *arg, const struct match *m, struct err *err)
 		text_escape(&b, m->line + end, len - end, true);
 		if (cut)
 			buf_add_text(&b, "...");
-		if (s->g->numbers)
+		if (s->g->o->numbers)
 			(void)printf("%s:%" PRIu64 ":%s\n", s->label, m->number,
 				     buf_text(&b));
 		else
@@ -249,7 +248,7 @@ static int print_one_version(struct grep *g, const struct version *v,
 		   v->last, output_style(STYLE_NONE));
 	output_path(&label, v->path, g->cwd);
 	s.label = buf_text(&label);
-	if (g->names && !array) {
+	if (g->o->names && !array) {
 		(void)printf("%s\n", s.label);
 		return 0;
 	}
@@ -278,11 +277,11 @@ static int print_matches(struct grep *g, const struct versions *v,
 			 const struct texts *t, struct err *err)
 {
 	AUTO(printed_lines) struct printed_lines printed_lines = {0};
-	json_auto_t *array = g->json ? json_array() : NULL;
+	json_auto_t *array = g->o->json ? json_array() : NULL;
 	const struct version *last = NULL;
 	size_t i;
 
-	if (!g->json && !g->no_pager)
+	if (!g->o->json && !g->o->no_pager)
 		output_pager_start("grep");
 	for (i = 0; i < v->count && !output_has_failed(); i++) {
 		const struct version *item = &v->items[i];
@@ -296,15 +295,15 @@ static int print_matches(struct grep *g, const struct versions *v,
 		if (!text->matches)
 			continue;
 		/* Names: the newest version of each path that has it. */
-		if (g->names && last && strcmp(last->path, item->path) == 0 &&
-		    !array)
+		if (g->o->names && last &&
+		    strcmp(last->path, item->path) == 0 && !array)
 			continue;
 		last = item;
 		g->matched++;
 		if (print_one_version(g, item, &printed_lines, array, err) < 0)
 			return -err->num;
 	}
-	if (g->json)
+	if (g->o->json)
 		jsonstream_print_list("guard.grep/1", "versions", TAKE(array));
 	return 0;
 }
@@ -326,13 +325,13 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 	g->store = c.store;
 	progress_start("grep");
 	got = count ? 0
-		    : versions_load(&v, g->store, g->all ? "/" : c.project,
-				    g->at, err);
+		    : versions_load(&v, g->store, g->o->all ? "/" : c.project,
+				    g->o->at, err);
 	for (i = 0; got == 0 && i < count; i++) {
 		auto_free char *path = resolve_run_path(paths[i], err);
 
 		g->git = path && path_has_part(path + 1, ".git");
-		got = path ? versions_load(&v, g->store, path, g->at, err)
+		got = path ? versions_load(&v, g->store, path, g->o->at, err)
 			   : -err->num;
 	}
 	if (got == 0) {
@@ -344,50 +343,24 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 		return output_has_failed() ? STATUS_OK : -err->num;
 	if (!output_finish())
 		return STATUS_REFUSED;
-	if (!v.count && !g->json)
+	if (!v.count && !g->o->json)
 		output_print("no snapshot has a file there");
 	return g->matched && !g->unread && !v.damaged ? STATUS_OK
 						      : STATUS_REFUSED;
 }
 
-int cmd_grep(int argc, char **argv)
+int cmd_grep(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("grep");
-	struct grep g = {0};
-	enum output_when color = OUTPUT_AUTO;
-	const struct option_slot slots[] = {
-		{OPT_AT, .text = &g.at},
-		{OPT_ALL_VERSIONS, .flag = &g.every_version},
-		{'a', .flag = &g.all},
-		{'i', .flag = &g.no_case},
-		{'F', .flag = &g.fixed},
-		{'l', .flag = &g.names},
-		{'n', .flag = &g.numbers},
-		{OPT_JSON, .flag = &g.json},
-		{OPT_NO_PAGER, .flag = &g.no_pager},
-		{OPT_PROGRESS, .read = progress_read},
-		{OPT_COLOR, .read = options_color, .to = &color},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	struct grep g = {.o = o};
+	int got;
 
-	if (got != OPTIONS_END)
-		return got;
-	if (optind == argc)
-		return options_usage_error(verb,
-					   "expected RE, then optional PATHS");
-	if (g.at && g.every_version)
-		return options_usage_error(
-			verb, "--at and --all-versions exclude each other");
-	if (matcher_compile(&g.matcher, argv[optind], g.fixed, g.no_case,
-			    &err) < 0) {
-		output_error(&err);
+	if (matcher_compile(&g.matcher, o->operands[0], o->fixed,
+			    o->ignore_case, err) < 0) {
+		output_error(err);
 		return STATUS_USAGE;
 	}
-	output_color(color);
-	got = grep(&g, argv + optind + 1, (size_t)(argc - optind - 1), &err);
+	got = grep(&g, o->operands + 1, (size_t)o->count - 1, err);
 	matcher_free(&g.matcher);
 	free(g.cwd);
-	return output_status(got, &err);
+	return got;
 }

@@ -13,11 +13,6 @@
 #define NAME_WIDTH 24
 #define MERGES_SHOWN 3
 
-struct import_options {
-	bool dry, yes, json;
-	const char *ff; /* a branch, or NULL */
-};
-
 static void print_import_json(const struct session *s,
 			      const struct gitimport_list *list, bool imported)
 {
@@ -88,15 +83,15 @@ static void hint_merges(const struct gitimport_list *list)
 
 /* The run's branch of that name; its commit is in the repository now. */
 static int fast_forward_branch(struct context *c, const struct session *s,
-			       struct gitimport *im,
-			       const struct import_options *o, struct err *err)
+			       struct gitimport *im, const struct options *o,
+			       struct err *err)
 {
 	auto_free char *name = mem_printf("heads/%s", o->ff ? o->ff : "");
 	const struct gitimport_list *list = gitimport_listed(im);
 	size_t i = 0;
 	int got;
 
-	if (!o->ff || o->dry)
+	if (!o->ff || o->dry_run)
 		return STATUS_OK;
 	while (i < list->count && strcmp(list->items[i].name, name) != 0)
 		i++;
@@ -121,7 +116,7 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 }
 
 static int import(struct context *c, int count, char **argv, int dashed,
-		  const struct import_options *o, struct err *err)
+		  const struct options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(gitimport) struct gitimport *im = NULL;
@@ -138,7 +133,7 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	if (context_open(c, true, err) < 0 ||
 	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
-	got = o->dry ? 0 : choose_run_check(c, &p, o->yes, argv, err);
+	got = o->dry_run ? 0 : choose_run_check(c, &p, o->yes, argv, err);
 	if (got)
 		return got;
 	if (resolve_run_has_paths(&p))
@@ -185,7 +180,7 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	    changes_load(&p.session, NULL, &changes, &ignored) == 0)
 		changes_report_excluded(&changes, "imports are", true);
 	if (list->fresh) {
-		if (o->dry) {
+		if (o->dry_run) {
 			if (o->json)
 				print_import_json(&p.session, list, false);
 			print_import_summary(&p.session, list, "would go to");
@@ -219,25 +214,9 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	return fast_forward_branch(c, &p.session, im, o, err);
 }
 
-int cmd_import(int argc, char **argv)
+int cmd_import(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("import");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct import_options o = {0};
-	int dashed = options_after_dashes(argc, argv);
-	const struct option_slot slots[] = {
-		{'n', .flag = &o.dry},
-		{'y', .flag = &o.yes},
-		{'q', .read = output_quiet_read},
-		{OPT_JSON, .flag = &o.json},
-		{OPT_FF, .text = &o.ff},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
 
-	if (got != OPTIONS_END)
-		return got;
-	got = import(&c, argc - optind, argv + optind, dashed, &o, &err);
-	return output_status(got, &err);
+	return import(&c, o->count, o->operands, o->dashed, o, err);
 }

@@ -2,7 +2,6 @@
 #include <time.h>
 
 #include "base/fd.h"
-#include "base/parse.h"
 #include "guard/change/action.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/history_show.h"
@@ -12,13 +11,8 @@
 
 #define OPLOG_MAX (256u << 20)
 
-struct log_options {
-	bool actions, all, json, no_pager;
-	unsigned long count;
-};
-
 static int log_snapshots(struct context *c, const char *arg,
-			 const struct log_options *o, struct err *err)
+			 const struct options *o, struct err *err)
 {
 	auto_free char *path = arg ? resolve_run_path(arg, err) : NULL;
 	AUTO(history)
@@ -48,9 +42,9 @@ static int log_snapshots(struct context *c, const char *arg,
 	if (!o->no_pager && !o->json)
 		output_pager_start("log");
 	if (o->json)
-		history_show_json(&h, o->count);
+		history_show_json(&h, o->number);
 	else
-		history_show_text(&h, o->count);
+		history_show_text(&h, o->number);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -102,7 +96,7 @@ static void print_action(json_t *line)
 /* The displayed lines of the oplog, newest first, without those that are no
  * JSON (an interrupted write). */
 static json_t *parse_actions(struct buf *log, const struct context *c,
-			     const struct log_options *o)
+			     const struct options *o)
 {
 	/* runs: those of the project; the end of a run names the run alone. */
 	json_auto_t *lines = json_array(), *runs = json_object();
@@ -124,7 +118,7 @@ static json_t *parse_actions(struct buf *log, const struct context *c,
 		at += len + (at[len] == '\n');
 	}
 	for (i = json_array_size(lines);
-	     i-- > 0 && json_array_size(wanted) < o->count;) {
+	     i-- > 0 && json_array_size(wanted) < o->number;) {
 		json_t *line = json_array_get(lines, i);
 
 		if (o->all ||
@@ -193,7 +187,7 @@ static void add_missing_line(json_t *lines, const struct action *a,
 
 /* Each action that can be taken back gets "undo": so many have to be. One of
  * several paths has a line for each. */
-static void number_actions(const struct context *c, const struct log_options *o,
+static void number_actions(const struct context *c, const struct options *o,
 			   json_t *lines)
 {
 	struct err ignored;
@@ -218,12 +212,12 @@ static void number_actions(const struct context *c, const struct log_options *o,
 			if (!a.parts.count)
 				break;
 		}
-		if (!found && a.time && back < o->count)
+		if (!found && a.time && back < o->number)
 			add_missing_line(lines, &a, c->project, back + 1);
 	}
 }
 
-static int log_actions(struct context *c, const struct log_options *o,
+static int log_actions(struct context *c, const struct options *o,
 		       struct err *err)
 {
 	AUTO(buf) struct buf log = {0};
@@ -246,42 +240,12 @@ static int log_actions(struct context *c, const struct log_options *o,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static bool read_log_count(const struct verb *verb, int id, const char *value,
-			   void *to)
+int cmd_log(const struct options *o, struct err *err)
 {
-	if (parse_number(value, ~0ul, to) == 0)
-		return true;
-	options_usage_error(verb, "-%c: %s is not a number", id,
-			    text_quote(value));
-	return false;
-}
-
-int cmd_log(int argc, char **argv)
-{
-	const struct verb *verb = options_verb("log");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct log_options o = {.count = ~0ul};
-	const struct option_slot slots[] = {
-		{'n', .read = read_log_count, .to = &o.count},
-		{OPT_ACTIONS, .flag = &o.actions},
-		{'a', .flag = &o.all},
-		{OPT_JSON, .flag = &o.json},
-		{OPT_PROGRESS, .read = progress_read},
-		{OPT_NO_PAGER, .flag = &o.no_pager},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
 
-	if (got != OPTIONS_END)
-		return got;
-	if (argc - optind > (o.actions ? 0 : 1))
-		return options_usage_error(
-			verb,
-			"expected one PATH at most, and none with --actions");
-	got = context_open(&c, true, &err);
-	if (got == 0)
-		got = o.actions ? log_actions(&c, &o, &err)
-				: log_snapshots(&c, argv[optind], &o, &err);
-	return output_status(got, &err);
+	if (context_open(&c, true, err) < 0)
+		return -err->num;
+	return o->actions ? log_actions(&c, o, err)
+			  : log_snapshots(&c, o->operands[0], o, err);
 }

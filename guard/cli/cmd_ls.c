@@ -27,43 +27,27 @@ static int ls_snapshot(struct context *c, const char *when, const char *arg,
 	return tree_list(c->store, &e, form, err);
 }
 
-int cmd_ls(int argc, char **argv)
+int cmd_ls(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("ls");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(session) struct session s = SESSION_NONE;
 	auto_free char *path = NULL;
 	AUTO(tree) struct tree tree = {0};
-	enum tree_list_form form = TREE_LIST_NAMES;
-	const char *when, *arg;
-	const struct option_slot slots[] = {
-		{'l', .choice = &form, .value = TREE_LIST_LONG},
-		{'z', .choice = &form, .value = TREE_LIST_RAW},
-		{OPT_JSON, .choice = &form, .value = TREE_LIST_JSON},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	const char *when = o->operands[0], *arg = o->operands[1];
+	int got;
 
-	if (got != OPTIONS_END)
-		return got;
-	if (argc - optind < 1 || argc - optind > 2)
-		return options_usage_error(
-			verb, "expected SNAP and at most one PATH");
-	when = argv[optind];
-	arg = argv[optind + 1];
-	got = context_open(&c, true, &err);
-	if (got == 0)
-		got = runview_find(&c, when, &s, &path, &err);
+	if (context_open(&c, true, err) < 0)
+		return -err->num;
+	got = runview_find(&c, when, &s, &path, err);
 	if (got == 0) {
-		got = ls_snapshot(&c, when, arg, form, &err);
+		got = ls_snapshot(&c, when, arg, o->listing, err);
 	} else if (got > 0) {
 		got = runview_list(&c, &s, *path || !arg ? path : arg, &tree,
-				   &err);
+				   err);
 		if (got >= 0)
-			tree_list_entries(&tree, form);
+			tree_list_entries(&tree, o->listing);
 	}
 	if (got < 0)
-		return output_status(got, &err);
+		return got;
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }

@@ -7,33 +7,27 @@
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
 
-int cmd_patch(int argc, char **argv)
+int cmd_patch(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("patch");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(resolved_run) struct resolved_run run = RESOLVED_RUN_NONE;
 	AUTO(run_trees) struct run_trees trees = RUN_TREES_NONE;
-	int dashed = options_after_dashes(argc, argv);
-	const struct option_slot slots[] = {{0}};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	int got;
 
-	if (got != OPTIONS_END)
-		return got;
-	if (context_open(&c, true, &err) < 0 ||
-	    resolve_run_open(&c, argc - optind, argv + optind, dashed, false,
-			     &run, &err) < 0)
-		return output_status(-err.num, &err);
-	got = choose_run_check(&c, &run, true, argv + optind, &err);
+	if (context_open(&c, true, err) < 0 ||
+	    resolve_run_open(&c, o->count, o->operands, o->dashed, false, &run,
+			     err) < 0)
+		return -err->num;
+	got = choose_run_check(&c, &run, true, o->operands, err);
 	if (got)
-		return output_status(got, &err);
-	if (recover_project(&c, run.session.project, &err) < 0 ||
-	    resolve_run_lock(&c, &run, &err) < 0 ||
-	    run_trees_load(&c, &run, "patches are", &trees, &err) < 0)
-		return output_status(-err.num, &err);
+		return got;
+	if (recover_project(&c, run.session.project, err) < 0 ||
+	    resolve_run_lock(&c, &run, err) < 0 ||
+	    run_trees_load(&c, &run, "patches are", &trees, err) < 0)
+		return -err->num;
 	got = patch_print(&c, &run, &trees.base.root, &trees.result, stdout,
-			  !isatty(STDOUT_FILENO), &err);
+			  !isatty(STDOUT_FILENO), err);
 	if (got < 0)
-		return output_status(got, &err);
+		return got;
 	return output_finish() && got ? STATUS_OK : STATUS_REFUSED;
 }

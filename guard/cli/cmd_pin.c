@@ -64,40 +64,25 @@ static int change_pins(struct context *c, char **argv, size_t count, bool on,
 	return STATUS_OK;
 }
 
-static int change_or_list_pins(int argc, char **argv, bool on)
+static int change_or_list_pins(const struct options *o, bool on,
+			       struct err *err)
 {
-	const struct verb *verb = options_verb(on ? "pin" : "unpin");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	bool json = false;
-	const struct option_slot slots[] = {
-		{'q', .read = output_quiet_read},
-		{OPT_JSON, .flag = &json},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
 
-	if (got != OPTIONS_END)
-		return got;
-	if (!on && optind == argc)
-		return options_usage_error(verb, "no snapshots given");
-	got = context_open(&c, true, &err);
-	if (got == 0)
-		got = context_store(&c, STORE_READ, &err);
-	if (got == 0)
-		got = optind < argc
-			      ? change_pins(&c, argv + optind,
-					    (size_t)(argc - optind), on, &err)
-			      : list_pins(&c, json, &err);
-	return output_status(got, &err);
+	if (context_open(&c, true, err) < 0 ||
+	    context_store(&c, STORE_READ, err) < 0)
+		return -err->num;
+	return o->count
+		       ? change_pins(&c, o->operands, (size_t)o->count, on, err)
+		       : list_pins(&c, o->json, err);
 }
 
-int cmd_pin(int argc, char **argv)
+int cmd_pin(const struct options *o, struct err *err)
 {
-	return change_or_list_pins(argc, argv, true);
+	return change_or_list_pins(o, true, err);
 }
 
-int cmd_unpin(int argc, char **argv)
+int cmd_unpin(const struct options *o, struct err *err)
 {
-	return change_or_list_pins(argc, argv, false);
+	return change_or_list_pins(o, false, err);
 }

@@ -11,30 +11,31 @@
 struct prune_command {
 	struct settings settings; /* of the options */
 	struct prune_options options;
-	bool dry, yes, json, caches, trash;
+	const struct options *o;
 };
 
-static bool read_rule(const struct verb *verb, int id, const char *value,
-		      void *to)
+/* The rules of the command line, in their order. */
+static int read_rules(struct prune_command *p, struct err *err)
 {
-	struct prune_command *p = to;
-	const struct option_spec *o = verb->options;
-	struct err err;
+	const struct options *o = p->o;
+	size_t i;
 
-	while (o->id != id)
-		o++;
+	settings_init(&p->settings);
 	/* In the config 0 means no limit; on the command line it must be a
 	 * mistake. */
-	if (id == OPT_MAX_SIZE && strcmp(value, "0") == 0) {
-		options_usage_error(verb,
-				    "--max-size 0 would keep no snapshot: use "
-				    "a size like 500M or 20G");
-		return false;
-	}
-	if (settings_set(&p->settings, o->name, value, &err) > 0)
-		return true;
-	options_usage_error(verb, "%s", err.text);
-	return false;
+	if (o->max_size && strcmp(o->max_size, "0") == 0)
+		return fail(err, EINVAL,
+			    "--max-size 0 would keep no snapshot: use a size "
+			    "like 500M or 20G");
+	for (i = 0; i < o->given_count; i++)
+		if (o->given[i].value &&
+		    settings_set(&p->settings, o->given[i].option->name,
+				 o->given[i].value, err) < 0)
+			return -err->num;
+	if (p->settings.rules && !settings_keep_any(&p->settings))
+		return fail(err, EINVAL,
+			    "these rules keep no snapshot: add a --keep- rule");
+	return 0;
 }
 
 static void print_prune_json(const struct prune_plan *plan,
@@ -89,7 +90,7 @@ static int execute_prune(struct context *c, struct prune_command *p,
 
 	/* Also without removed snapshots: expired trash is emptied. */
 	if (plan->drop_snapshots &&
-	    !output_confirm(p->yes,
+	    !output_confirm(p->o->yes,
 			    "guard: remove %s? guard keeps them in its trash "
 			    "for 7 days.",
 			    text_count(plan->drop_snapshots, "snapshot")))
@@ -107,7 +108,7 @@ static int execute_prune(struct context *c, struct prune_command *p,
 	if (got < 0)
 		return got;
 	autoprune_log(&c->state, NULL, &result);
-	if (p->json)
+	if (p->o->json)
 		print_prune_json(plan, &result);
 	else if (!result.snapshots && !result.packs)
 		output_print("nothing to do");
@@ -119,9 +120,9 @@ static int execute_prune(struct context *c, struct prune_command *p,
 			     text_size(result.bytes),
 			     result.written ? "; repacked: " : "",
 			     result.written ? text_size(result.written) : "");
-	if (!p->json && result.packs)
+	if (!p->o->json && result.packs)
 		output_hint("guard prune --trash deletes them now");
-	if (!p->json && result.snapshots)
+	if (!p->o->json && result.snapshots)
 		output_hint("guard undelete lists and restores them");
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
@@ -159,7 +160,7 @@ static int prune_snapshots(struct prune_command *p, struct err *err)
 	progress_end();
 	if (got < 0)
 		return got;
-	for (i = 0; !p->json && i < plan.count; i++)
+	for (i = 0; !p->o->json && i < plan.count; i++)
 		if (!plan.items[i].why)
 			history_show_row(&t, &plan.snapshots[i], "");
 	table_print(&t, "", stdout);
@@ -172,9 +173,9 @@ static int prune_snapshots(struct prune_command *p, struct err *err)
 			    "rule may remove them",
 			    text_size(plan.needed),
 			    text_size(p->options.max_size));
-	if (!p->dry)
+	if (!p->o->dry_run)
 		return execute_prune(&c, p, &plan, err);
-	if (p->json)
+	if (p->o->json)
 		print_prune_json(&plan, NULL);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
@@ -187,11 +188,11 @@ static int clear_caches(struct prune_command *p, struct err *err)
 
 	if (context_open(&c, false, err) < 0)
 		return -err->num;
-	if (p->dry)
+	if (p->o->dry_run)
 		caches_measure(&c.state, &caches);
 	else if (caches_clear(&c.state, &caches, err) < 0)
 		return err_context(err, "clear the caches");
-	if (p->json) {
+	if (p->o->json) {
 		json_t *object = json_object();
 
 		jsonout_text(object, "schema", "guard.prune-caches/1");
@@ -203,7 +204,7 @@ static int clear_caches(struct prune_command *p, struct err *err)
 		output_print("%s of caches, %s: %s",
 			     text_count(caches.count, "directory"),
 			     text_size(caches.usage.bytes),
-			     p->dry ? "would be removed" : "removed");
+			     p->o->dry_run ? "would be removed" : "removed");
 	}
 	if (caches.busy)
 		output_print("%s skipped: in use by a run",
@@ -225,9 +226,9 @@ static int empty_both_trashes(struct prune_command *p, struct err *err)
 	if (got < 0 && got != -ENOENT)
 		return got;
 	trashes_measure(&c, &t);
-	if (!p->dry) {
+	if (!p->o->dry_run) {
 		if (!output_confirm(
-			    p->yes,
+			    p->o->yes,
 			    "guard: empty guard's trash (%s)? Neither undo nor "
 			    "undelete can restore its contents afterwards.",
 			    text_size(t.runs.bytes + t.versions.bytes)))
@@ -236,10 +237,10 @@ static int empty_both_trashes(struct prune_command *p, struct err *err)
 			return -err->num;
 		state_log(&c.state, "empty-trash", NULL);
 	}
-	if (p->json) {
+	if (p->o->json) {
 		object = json_object();
 		jsonout_text(object, "schema", "guard.prune-trash/1");
-		jsonout_bool(object, "done", !p->dry);
+		jsonout_bool(object, "done", !p->o->dry_run);
 		jsonout_number(object, "runs_bytes", t.runs.bytes);
 		jsonout_number(object, "versions_bytes", t.versions.bytes);
 		jsonstream_print(object);
@@ -247,59 +248,29 @@ static int empty_both_trashes(struct prune_command *p, struct err *err)
 		output_print("trash: %s of runs, %s of versions: %s",
 			     text_size(t.runs.bytes),
 			     text_size(t.versions.bytes),
-			     p->dry ? "would be removed" : "removed");
+			     p->o->dry_run ? "would be removed" : "removed");
 	}
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-int cmd_prune(int argc, char **argv)
+int cmd_prune(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("prune");
 	struct prune_command p = {
+		.o = o,
 		.options = {.now = timestamp_now(),
 			    .progress = progress_show,
 			    .busy = progress_wait},
 	};
-	const struct option_slot slots[] = {
-		{'n', .flag = &p.dry},
-		{'y', .flag = &p.yes},
-		{'q', .read = output_quiet_read},
-		{OPT_CACHES, .flag = &p.caches},
-		{OPT_TRASH, .flag = &p.trash},
-		{OPT_JSON, .flag = &p.json},
-		{OPT_PROGRESS, .read = progress_read},
-		{OPT_KEEP_LAST, .read = read_rule, .to = &p},
-		{OPT_KEEP_WITHIN, .read = read_rule, .to = &p},
-		{OPT_KEEP_HOURLY, .read = read_rule, .to = &p},
-		{OPT_KEEP_DAILY, .read = read_rule, .to = &p},
-		{OPT_KEEP_WEEKLY, .read = read_rule, .to = &p},
-		{OPT_KEEP_MONTHLY, .read = read_rule, .to = &p},
-		{OPT_KEEP_YEARLY, .read = read_rule, .to = &p},
-		{OPT_KEEP_TAG, .read = read_rule, .to = &p},
-		{OPT_MAX_SIZE, .read = read_rule, .to = &p},
-		{0},
-	};
-	struct err err;
 	int got;
 
-	settings_init(&p.settings);
-	got = options_parse(verb, argc, argv, slots);
-	if (got == OPTIONS_END) {
-		got = STATUS_USAGE;
-		if (p.settings.rules && !settings_keep_any(&p.settings))
-			options_usage_error(verb,
-					    "these rules keep no snapshot: add "
-					    "a --keep- rule");
-		else if (p.trash && p.caches)
-			options_usage_error(
-				verb, "use only one of --trash and --caches");
-		else if (p.caches)
-			got = output_status(clear_caches(&p, &err), &err);
-		else if (p.trash)
-			got = output_status(empty_both_trashes(&p, &err), &err);
-		else
-			got = output_status(prune_snapshots(&p, &err), &err);
-	}
+	if (read_rules(&p, err) < 0)
+		got = options_usage_error(o, "%s", err->text);
+	else if (o->caches)
+		got = clear_caches(&p, err);
+	else if (o->trash)
+		got = empty_both_trashes(&p, err);
+	else
+		got = prune_snapshots(&p, err);
 	settings_free(&p.settings);
 	return got;
 }

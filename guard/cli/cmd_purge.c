@@ -21,8 +21,7 @@
 #define OTHERS_MAX 10
 
 struct purge_command {
-	const char *confirm;
-	bool dry, json;
+	const struct options *o;
 	const char *arg; /* as it was typed */
 	char *path; /* absolute */
 	char *here;
@@ -194,12 +193,12 @@ static bool is_confirmed(const struct purge_command *p)
 {
 	auto_free char *line = NULL;
 
-	if (p->confirm) {
-		if (strcmp(p->confirm, p->arg) == 0 ||
-		    strcmp(p->confirm, p->path) == 0)
+	if (p->o->confirm) {
+		if (strcmp(p->o->confirm, p->arg) == 0 ||
+		    strcmp(p->o->confirm, p->path) == 0)
 			return true;
 		output_print("nothing changed: --confirm names %s, not %s",
-			     text_quote(p->confirm), text_quote(p->arg));
+			     text_quote(p->o->confirm), text_quote(p->arg));
 		return false;
 	}
 	line = output_ask_line(
@@ -263,7 +262,7 @@ static int execute_purge(struct context *c, struct purge_command *p,
 	progress_end();
 	if (got < 0)
 		return got;
-	if (p->json)
+	if (p->o->json)
 		print_purge_json(p, &result);
 	layers = layers_text(p);
 	output_print(
@@ -331,44 +330,28 @@ static int purge_versions(struct purge_command *p, struct err *err)
 		output_warn("%s still exists: the next snapshot or run stores "
 			    "it again",
 			    text_quote(p->arg));
-	if (!p->dry)
+	if (!p->o->dry_run)
 		return is_confirmed(p) ? execute_purge(&c, p, err)
 				       : STATUS_REFUSED;
-	if (p->json)
+	if (p->o->json)
 		print_purge_json(p, NULL);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-int cmd_purge(int argc, char **argv)
+int cmd_purge(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("purge");
-	struct purge_command p = {0};
-	bool everything = false;
-	const struct option_slot slots[] = {
-		{OPT_CONFIRM, .text = &p.confirm},
-		{OPT_EVERYTHING, .flag = &everything},
-		{'n', .flag = &p.dry},
-		{'q', .read = output_quiet_read},
-		{OPT_JSON, .flag = &p.json},
-		{OPT_PROGRESS, .read = progress_read},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	struct purge_command p = {.o = o, .arg = o->operands[0]};
+	int got;
 
-	if (got != OPTIONS_END)
-		return got;
-	if (argc - optind != !everything)
-		return options_usage_error(verb, "expected one PATH, or "
-						 "--everything without PATH");
-	if (everything)
-		return output_status(
-			purge_everything(p.confirm, p.dry, p.json, &err), &err);
-	p.arg = argv[optind];
-	got = purge_versions(&p, &err);
+	if (o->everything)
+		return purge_everything(o->confirm, o->dry_run, o->json, err);
+	if (!p.arg)
+		return options_usage_error(o, "expected one PATH, or "
+					      "--everything without PATH");
+	got = purge_versions(&p, err);
 	versions_free(&p.versions);
 	versions_free(&p.others);
 	free(p.path);
 	free(p.here);
-	return output_status(got, &err);
+	return got;
 }

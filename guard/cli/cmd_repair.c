@@ -265,26 +265,14 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 		       : STATUS_REFUSED;
 }
 
-int cmd_repair(int argc, char **argv)
+int cmd_repair(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("repair");
-	struct repair_command r = {0};
-	bool json = false;
-	const struct option_slot slots[] = {
-		{'y', .flag = &r.yes},
-		{'q', .read = output_quiet_read},
-		{OPT_JSON, .flag = &json},
-		{OPT_PROGRESS, .read = progress_read},
-		{0},
+	struct repair_command r = {
+		.yes = o->yes,
+		.lost = o->json ? json_array() : NULL,
 	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	int got = check_and_repair(&r, err);
 
-	if (got != OPTIONS_END)
-		return got;
-	if (json)
-		r.lost = json_array();
-	got = check_and_repair(&r, &err);
 	json_decref(r.lost);
-	return output_status(got, &err);
+	return got;
 }

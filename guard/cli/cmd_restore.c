@@ -17,8 +17,7 @@
 
 struct restore {
 	struct restore_paths in;
-	const char *at, *to;
-	bool dry, yes, json;
+	const struct options *o;
 	struct sources found;
 	struct plan_counts counts; /* of the plan in place */
 	bool done; /* something was restored */
@@ -39,7 +38,7 @@ static const char *restored_root(const struct restore *r)
 
 static bool is_silent_restore(const struct restore *r)
 {
-	return r->json || (output_is_quiet() && r->yes);
+	return r->o->json || (output_is_quiet() && r->o->yes);
 }
 
 static int print_entry(void *arg, const char *path, const struct entry *e,
@@ -65,16 +64,16 @@ static int confirm_restore_all(struct restore *r, const char *where,
 	for (i = 0; i < r->found.count && !is_silent_restore(r); i++) {
 		const struct restore_target *t = &r->found.items[i];
 		auto_free char *path =
-			r->to ? path_join(where, path_name(t->arg))
-			      : mem_strdup(t->arg);
+			r->o->to ? path_join(where, path_name(t->arg))
+				 : mem_strdup(t->arg);
 
 		if (tree_each(r->in.c->store, &t->entry, print_entry, path,
 			      err) < 0)
 			return -err->num;
 	}
-	if (r->dry)
+	if (r->o->dry_run)
 		return project_may_make(where, err);
-	return output_confirm(r->yes, "guard: restore all of it in %s?",
+	return output_confirm(r->o->yes, "guard: restore all of it in %s?",
 			      text_quote(where));
 }
 
@@ -114,10 +113,10 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 			    "restore --at N PATH restores one");
 		return 0;
 	}
-	if (r->dry)
+	if (r->o->dry_run)
 		return changeset_check(&r->in.change, err);
 	*ret = STATUS_REFUSED;
-	return plan_summary_ask(&r->counts, NULL, where, r->yes);
+	return plan_summary_ask(&r->counts, NULL, where, r->o->yes);
 }
 
 static int execute_restore(struct restore *r, struct err *err)
@@ -165,9 +164,9 @@ static int restore_here(struct restore *r, struct err *err)
 			     text_quote(restored_root(r)));
 		got = confirm_restore_all(r, restored_root(r), err);
 		if (got <= 0)
-			return got < 0	? got
-			       : r->dry ? STATUS_OK
-					: STATUS_REFUSED;
+			return got < 0	       ? got
+			       : r->o->dry_run ? STATUS_OK
+					       : STATUS_REFUSED;
 	}
 	if (restore_paths_plan(&r->in, err) < 0 ||
 	    plan_summary_count(&r->in.change, &r->counts, err) < 0)
@@ -188,9 +187,9 @@ static int restore_to(struct restore *r, struct err *err)
 	auto_free char *dir = NULL;
 	int got;
 
-	if (!*r->to)
+	if (!*r->o->to)
 		return fail(err, EINVAL, "--to: the path is empty");
-	dir = path_resolve(r->to, err);
+	dir = path_resolve(r->o->to, err);
 	if (dir && path_below(dir, r->in.c->state.path))
 		return fail(err, EINVAL,
 			    "%s is in guard's own state: restore into another "
@@ -200,7 +199,9 @@ static int restore_to(struct restore *r, struct err *err)
 		return -err->num;
 	got = confirm_restore_all(r, dir, err);
 	if (got <= 0)
-		return got < 0 ? got : r->dry ? STATUS_OK : STATUS_REFUSED;
+		return got < 0	       ? got
+		       : r->o->dry_run ? STATUS_OK
+				       : STATUS_REFUSED;
 	r->in.to = dir;
 	if (restore_paths_plan(&r->in, err) < 0)
 		return -err->num;
@@ -232,8 +233,8 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	    context_store(r->in.c, STORE_WRITE, err) < 0)
 		return -err->num;
 	r->found.store = r->in.c->store;
-	r->found.at = r->at;
-	if (count > 1 && !r->at && is_snapshot_number(argv[0]))
+	r->found.at = r->o->at;
+	if (count > 1 && !r->o->at && is_snapshot_number(argv[0]))
 		return fail(err, ENOENT,
 			    "no such path: %s; did you mean guard restore --at "
 			    "%s %s?",
@@ -249,8 +250,8 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	    recover_project(r->in.c, restored_root(r), err) < 0)
 		return -err->num;
 	sources_print(&r->found);
-	got = r->to ? restore_to(r, err) : restore_here(r, err);
-	if (got >= 0 && r->json) {
+	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
+	if (got >= 0 && r->o->json) {
 		json_t *object = json_object(), *from = json_array();
 
 		for (i = 0; i < (int)r->found.count; i++) {
@@ -264,11 +265,11 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		}
 		jsonout_text(object, "schema", "guard.restore/1");
 		jsonout_bool(object, "restored", r->done);
-		jsonout_text(object, "to", r->to);
+		jsonout_text(object, "to", r->o->to);
 		jsonout_set(object, "from", from);
 		jsonout_number(object, "before", planned_root(r)->now.seq);
 		jsonout_number(object, "after", planned_root(r)->after);
-		if (!r->to)
+		if (!r->o->to)
 			plan_summary_json(r->in.c->store,
 					  &planned_root(r)->plan, object);
 		jsonstream_print(object);
@@ -276,59 +277,21 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	return got;
 }
 
-static bool read_overwrite(const struct verb *verb, int id, const char *text,
-			   void *to)
+int cmd_restore(const struct options *o, struct err *err)
 {
-	static const char *const names[] = {"if-changed", "always", "never"};
-	enum restore_overwrite *ret = to;
-
-	(void)id;
-	for (*ret = OVERWRITE_IF_CHANGED; *ret <= OVERWRITE_NEVER; ++*ret)
-		if (strcmp(text, names[*ret]) == 0)
-			return true;
-	options_usage_error(
-		verb, "--overwrite must be always, if-changed or never, not %s",
-		text_quote(text));
-	return false;
-}
-
-int cmd_restore(int argc, char **argv)
-{
-	const struct verb *verb = options_verb("restore");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct restore r = {.in.c = &c};
-	const struct option_slot slots[] = {
-		{OPT_PROGRESS, .read = progress_read},
-		{OPT_AT, .text = &r.at},
-		{OPT_TO, .text = &r.to},
-		{OPT_OVERWRITE, .read = read_overwrite, .to = &r.in.overwrite},
-		{OPT_EXACT, .flag = &r.in.exact},
-		{'n', .flag = &r.dry},
-		{'y', .flag = &r.yes},
-		{'q', .read = output_quiet_read},
-		{OPT_JSON, .flag = &r.json},
-		{0},
-	};
-	struct err err;
+	struct restore r = {.o = o, .in = {.c = &c, .exact = o->exact}};
 	int got;
 
+	/* Both are in the order of the words of --overwrite. */
+	if (o->overwrite)
+		r.in.overwrite = (enum restore_overwrite)(o->overwrite - 1);
+	if (o->exact && r.in.overwrite == OVERWRITE_NEVER)
+		return options_usage_error(
+			o, "--exact and --overwrite never exclude each other");
 	c.wait_for_lock = true;
-	got = options_parse(verb, argc, argv, slots);
-	if (got != OPTIONS_END)
-		return got;
-	if (r.in.exact && r.in.overwrite == OVERWRITE_NEVER)
-		return options_usage_error(
-			verb,
-			"--exact and --overwrite never exclude each other");
-	if (r.to && (r.in.exact || r.in.overwrite != OVERWRITE_IF_CHANGED))
-		return options_usage_error(
-			verb, "--to never overwrites or deletes: do not use it "
-			      "with --exact or --overwrite");
-	if (optind == argc)
-		return options_usage_error(
-			verb, "no PATHS given: `.` is the current directory");
-	got = restore(&r, argc - optind, argv + optind, &err);
+	got = restore(&r, o->count, o->operands, err);
 	sources_free(&r.found);
 	restore_paths_free(&r.in);
-	return output_status(got, &err);
+	return got;
 }

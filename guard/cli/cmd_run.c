@@ -164,32 +164,24 @@ static const struct run_ui ui = {
 
 /* ---- guard run, guard exec ---- */
 
-int cmd_run(int argc, char **argv)
+int cmd_run(const struct options *o, struct err *err)
 {
 	struct parsed p = {0};
-	struct err err;
-	int status, got;
+	int got = run_parse(&p, o, err);
 
-	got = run_parse(&p, options_verb("run"), argc, argv, &err);
-	if (got == 0 && !p.why.count && !*p.options.argv)
-		got = fail(&err, EINVAL,
+	if (got == 0 && !o->why && !*p.options.argv)
+		got = fail(err, EINVAL,
 			   "no command given: guard run [options] -- COMMAND "
 			   "[ARGS...]");
-	if (got < 0 && err.text[0])
-		output_error(&err);
-	output_quiet(p.options.quiet);
-	if (got)
-		status = got < 0 ? RUN_STATUS_GUARD : STATUS_OK;
-	else if (p.why.count)
-		status = cmd_explain_paths(
-			&p.options, (char *const *)(void *)p.why.items, p.json);
-	else
-		status = run_command(&p.options, &ui);
+	if (got == 0 && o->why)
+		got = cmd_explain_paths(&p.options, o->why, false, err);
+	else if (got == 0)
+		got = run_command(&p.options, &ui);
 	/* A state that was refused is not made for that, either. */
-	if (!got && !p.why.count && status != RUN_STATUS_GUARD)
+	if (got >= 0 && got != RUN_STATUS_GUARD && !o->why)
 		autoprune_start();
 	parsed_free(&p);
-	return status;
+	return got;
 }
 
 /* A variable of the run whose value is not recorded. */
@@ -240,21 +232,14 @@ static int make_exec_argv(const struct session *s, const struct run_exec *v,
 	return 0;
 }
 
-int run_exec(const struct session *s, const struct run_exec *v)
+static int exec_with_options(const struct session *s, const struct run_exec *v,
+			     const struct options *o, struct err *err)
 {
-	struct parsed p = {0};
 	static const char *const none[] = {NULL};
-	char **argv = NULL;
-	int status = RUN_STATUS_GUARD;
-	struct err err;
-	int got = make_exec_argv(s, v, &argv, &err), argc = 0;
+	struct parsed p = {0};
+	int status = run_parse(&p, o, err);
 
-	optind = 0; /* a new argument list for getopt */
-	while (got == 0 && argv[argc])
-		argc++;
-	if (got == 0)
-		got = run_parse(&p, options_verb("run"), argc, argv, &err);
-	if (got == 0) {
+	if (status == 0) {
 		p.options.resume = true;
 		p.options.resume_id = s->id;
 		p.options.exec_project = s->project;
@@ -273,10 +258,32 @@ int run_exec(const struct session *s, const struct run_exec *v)
 			p.options.read_write = none;
 		}
 		status = run_command(&p.options, &ui);
-	} else if (err.text[0]) {
-		output_error(&err);
 	}
 	parsed_free(&p);
+	return status;
+}
+
+int run_exec(const struct session *s, const struct run_exec *v)
+{
+	char **argv = NULL;
+	int status = RUN_STATUS_GUARD, argc = 0;
+	struct options o;
+	struct err err;
+
+	if (make_exec_argv(s, v, &argv, &err) < 0) {
+		output_error(&err);
+		return status;
+	}
+	while (argv[argc])
+		argc++;
+	if (options_parse(options_verb("run"), argc, argv, &o) == OPTIONS_OK) {
+		status = exec_with_options(s, v, &o, &err);
+		if (status < 0) {
+			output_error(&err);
+			status = RUN_STATUS_GUARD;
+		}
+	}
+	options_free(&o);
 	mem_list_free(&argv);
 	return status;
 }

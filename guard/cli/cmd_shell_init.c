@@ -73,21 +73,15 @@ static void print_function(bool fish, const char *name)
 			name, name, name);
 }
 
-int cmd_shell_init(int argc, char **argv)
+int cmd_shell_init(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("shell-init");
-	const struct option_slot slots[] = {{0}};
+	const char *shell = o->operands[0];
+	bool fish = strcmp(shell, "fish") == 0;
 	char **names = NULL, **name;
-	const char *shell;
-	bool fish;
-	int got = options_parse(verb, argc, argv, slots);
 
-	if (got != OPTIONS_END)
-		return got;
-	shell = argc - optind == 1 ? argv[optind] : "";
-	fish = strcmp(shell, "fish") == 0;
+	(void)err;
 	if (!fish && strcmp(shell, "bash") != 0 && strcmp(shell, "zsh") != 0)
-		return options_usage_error(verb, "expected bash, zsh or fish");
+		return options_usage_error(o, "expected bash, zsh or fish");
 	/* Agents inside a run are in its sandbox already. */
 	if (!getenv("GUARD_RUN"))
 		names = list_programs();

@@ -13,10 +13,6 @@
 
 #define PIECE (64u << 10)
 
-struct show_options {
-	bool json, no_pager;
-};
-
 /*
  * Raw unless stdout is a terminal, else escaped. A character that is split by
  * the end of a piece is shown as bytes, which is harmless.
@@ -35,7 +31,7 @@ static int print_show_data(void *arg, const void *data, size_t len,
 	return 0;
 }
 
-static void begin_text_output(const struct show_options *o, bool *ret_raw)
+static void begin_text_output(const struct options *o, bool *ret_raw)
 {
 	*ret_raw = !isatty(STDOUT_FILENO);
 	if (!o->no_pager)
@@ -51,7 +47,7 @@ static void print_field(const char *name, struct buf *value)
 }
 
 static int show_entry(struct store *store, const struct entry *e,
-		      const struct show_options *o, struct err *err)
+		      const struct options *o, struct err *err)
 {
 	bool raw;
 
@@ -72,7 +68,7 @@ static int show_entry(struct store *store, const struct entry *e,
 }
 
 static int show_snapshot(struct context *c, const char *when, const char *arg,
-			 const struct show_options *o, struct err *err)
+			 const struct options *o, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	AUTO(entry) struct entry e = {0};
@@ -169,7 +165,7 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 	return show_entry(c->store, &e, o, err);
 }
 
-static int print_run_file(int fd, const struct show_options *o, struct err *err)
+static int print_run_file(int fd, const struct options *o, struct err *err)
 {
 	auto_free char *piece = mem_alloc(PIECE);
 	struct stat st;
@@ -194,7 +190,7 @@ static int print_run_file(int fd, const struct show_options *o, struct err *err)
 
 /* 1: shown; 0: the operand begins with no run. */
 static int show_run_path(struct context *c, const char *arg,
-			 const struct show_options *o, struct err *err)
+			 const struct options *o, struct err *err)
 {
 	AUTO(session) struct session s = SESSION_NONE;
 	AUTO(entry) struct entry e = {0};
@@ -218,44 +214,30 @@ static int show_run_path(struct context *c, const char *arg,
 		       : 1;
 }
 
-int cmd_show(int argc, char **argv)
+int cmd_show(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("show");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free char *when = NULL, *path = NULL;
-	struct show_options o = {0};
 	struct time_spec ignored_time;
-	const struct option_slot slots[] = {
-		{OPT_JSON, .flag = &o.json},
-		{OPT_NO_PAGER, .flag = &o.no_pager},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	int got = context_open(&c, true, err);
 
-	if (got != OPTIONS_END)
-		return got;
-	if (argc - optind != 1)
-		return options_usage_error(verb, "expected SNAP or SNAP:PATH");
-	got = context_open(&c, true, &err);
 	if (got == 0)
-		got = show_run_path(&c, argv[optind], &o, &err);
+		got = show_run_path(&c, o->operands[0], o, err);
 	if (got == 0) {
-		locate_split(argv[optind], &when, &path);
+		locate_split(o->operands[0], &when, &path);
 		/* A path alone: its newest version. */
 		if (when && !path &&
-		    time_spec_parse(when, timestamp_now(), &ignored_time,
-				    &err) < 0) {
+		    time_spec_parse(when, timestamp_now(), &ignored_time, err) <
+			    0) {
 			path = TAKE(when);
 			when = mem_strdup("latest");
 		}
-		got = show_snapshot(&c, when, path, &o, &err);
+		got = show_snapshot(&c, when, path, o, err);
 	}
-	if (got < 0) {
-		if (output_has_failed())
-			return STATUS_OK;
-		output_error(&err);
-		return STATUS_REFUSED;
-	}
+	/* The user has left the pager. */
+	if (got < 0 && output_has_failed())
+		return STATUS_OK;
+	if (got < 0)
+		return got;
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }

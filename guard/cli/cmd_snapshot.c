@@ -8,11 +8,9 @@
 #include "snapshot/walk/take.h"
 
 struct snapshot_command {
+	const struct options *o;
 	const char *message;
-	bool json;
 	bool limited; /* the store, once, by the settings */
-	const char **tags, **excludes; /* NULL-terminated */
-	size_t tag_count, exclude_count;
 	uint64_t files; /* of the previous snapshot, 0: unknown */
 };
 
@@ -86,11 +84,11 @@ static int snapshot_directory(struct context *c, const char *dir,
 			.root_path = p.path,
 			.root_fd = p.fd,
 			.cache_path =
-				t->exclude_count ? other_cache : p.cache_path,
+				t->o->exclude ? other_cache : p.cache_path,
 			.reason = "manual",
 			.message = t->message,
-			.tags = t->tag_count ? t->tags : NULL,
-			.excludes = t->exclude_count ? t->excludes : NULL,
+			.tags = (const char *const *)t->o->tag,
+			.excludes = (const char *const *)t->o->exclude,
 			.skip = skip,
 			.progress = show_snapshot_progress,
 			.progress_arg = t,
@@ -110,7 +108,7 @@ static int snapshot_and_print(struct context *c, const char *dir,
 
 	if (snapshot_directory(c, dir, t, &s, err) < 0)
 		return -err->num;
-	if (t->json)
+	if (t->o->json)
 		jsonout_add(array, json_snapshot(&s));
 	else {
 		size_t excluded = 0, i;
@@ -216,9 +214,9 @@ static int snapshot_command(char **paths, size_t count,
 		got = project ? snapshot_and_print(&c, project, t, array, err)
 			      : -err->num;
 	}
-	if (t->json && json_array_size(array) == 1 && count <= 1)
+	if (t->o->json && json_array_size(array) == 1 && count <= 1)
 		jsonstream_print(json_incref(json_array_get(array, 0)));
-	else if (t->json && (got == 0 || json_array_size(array)))
+	else if (t->o->json && (got == 0 || json_array_size(array)))
 		jsonstream_print_list("guard.snapshots/1", "snapshots",
 				      TAKE(array));
 	if (got < 0)
@@ -226,63 +224,28 @@ static int snapshot_command(char **paths, size_t count,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static bool read_snapshot_tag(const struct verb *verb, int id,
-			      const char *value, void *to)
+int cmd_snapshot(const struct options *o, struct err *err)
 {
-	struct snapshot_command *t = to;
-
-	(void)id;
-	if (!parse_is_word(value)) {
-		options_usage_error(
-			verb,
-			"--tag: invalid tag %s: write one word without a comma",
-			text_quote(value));
-		return false;
-	}
-	t->tags[t->tag_count++] = value;
-	return true;
-}
-
-static bool read_exclude(const struct verb *verb, int id, const char *value,
-			 void *to)
-{
-	struct snapshot_command *t = to;
-
-	(void)id;
-	if (!*value || strcmp(value, "/") == 0) {
-		options_usage_error(verb, "--exclude needs a name or a glob");
-		return false;
-	}
-	t->excludes[t->exclude_count++] = value;
-	return true;
-}
-
-int cmd_snapshot(int argc, char **argv)
-{
-	const struct verb *verb = options_verb("snapshot");
-	auto_free const char **tags =
-		mem_zalloc(((size_t)argc + 1) * sizeof(*tags));
-	auto_free const char **excludes =
-		mem_zalloc(((size_t)argc + 1) * sizeof(*excludes));
 	struct snapshot_command t = {
-		.message = "", .tags = tags, .excludes = excludes};
-	const struct option_slot slots[] = {
-		{'m', .text = &t.message},
-		{OPT_TAG, .read = read_snapshot_tag, .to = &t},
-		{OPT_EXCLUDE, .read = read_exclude, .to = &t},
-		{'q', .read = output_quiet_read},
-		{OPT_JSON, .flag = &t.json},
-		{OPT_PROGRESS, .read = progress_read},
-		{0},
+		.o = o,
+		.message = o->message ? o->message : "",
 	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	char *const *text;
+	int got;
 
-	if (got != OPTIONS_END)
-		return got;
-	got = snapshot_command(argv + optind, (size_t)(argc - optind), &t,
-			       &err);
+	for (text = o->tag; text && *text; text++)
+		if (!parse_is_word(*text))
+			return options_usage_error(
+				o,
+				"--tag: invalid tag %s: write one word without "
+				"a comma",
+				text_quote(*text));
+	for (text = o->exclude; text && *text; text++)
+		if (!**text || strcmp(*text, "/") == 0)
+			return options_usage_error(
+				o, "--exclude needs a name or a glob");
+	got = snapshot_command(o->operands, (size_t)o->count, &t, err);
 	if (got == STATUS_OK)
 		autoprune_start();
-	return output_status(got, &err);
+	return got;
 }

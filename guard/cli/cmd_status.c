@@ -20,7 +20,7 @@
 struct status_options {
 	struct context *context;
 	const char *project;
-	bool all, json, porcelain, quiet;
+	const struct options *o;
 	char *unfinished; /* or NULL */
 	size_t elsewhere; /* pending runs that are not shown */
 	const char *glob; /* runs with such a name only; NULL: all */
@@ -170,7 +170,7 @@ static void add_status_row(struct table *t, const struct session *s,
 	if (s->status >= 0)
 		(void)snprintf(status, sizeof(status), "exit %d", s->status);
 	output_truncated(&command, s->command ? s->command : "");
-	if (o->all)
+	if (o->o->all)
 		text_escape_name(&project, s->project);
 	if (load_verdict(s, &counts, home, &verdict) && verdict.count)
 		buf_printf(&look, "%s %s",
@@ -222,7 +222,7 @@ static void print_table(struct session_list *list,
 {
 	AUTO(table)
 	struct table t = {
-		.columns = o->all ? 9 : 8,
+		.columns = o->o->all ? 9 : 8,
 		.width = output_width(),
 	};
 	size_t i;
@@ -230,7 +230,7 @@ static void print_table(struct session_list *list,
 	for (i = list->count; i-- > 0;)
 		add_status_row(&t, &list->items[i], o);
 	table_print(&t, "", stdout);
-	if (list->count == 0 && o->all)
+	if (list->count == 0 && o->o->all)
 		output_print("no runs");
 	else if (list->count == 0 && o->elsewhere)
 		output_print("no run in %s is pending; `guard status --all` "
@@ -261,7 +261,7 @@ static void print_lines(const struct session_list *list,
 	size_t i;
 
 	for (i = list->count; i-- > 0;) {
-		if (o->porcelain) {
+		if (o->o->porcelain) {
 			const struct session *s = &list->items[i];
 			AUTO(buf) struct buf b = {0};
 			struct change_counts n;
@@ -336,15 +336,15 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 	o->project = c->project;
 	o->context = c;
 	retire_runs(c, true);
-	if ((o->all ? session_list(c->state.runs_fd, false, &list, err)
-		    : session_list_pending(c->state.runs_fd, c->project, &list,
-					   err)) < 0)
+	if ((o->o->all ? session_list(c->state.runs_fd, false, &list, err)
+		       : session_list_pending(c->state.runs_fd, c->project,
+					      &list, err)) < 0)
 		return -err->num;
 	if (list.unread.num)
 		output_warn("%s", list.unread.text);
 	for (i = 0; i < list.count; i++) {
 		struct session *s = &list.items[i];
-		bool pending = run_state_pending(s->state), show = o->all;
+		bool pending = run_state_pending(s->state), show = o->o->all;
 
 		/* Runs of a directory above, too: without git, every start
 		 * directory of a run is a project. */
@@ -365,49 +365,34 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 			    "no such directory and no such run: %s (`guard "
 			    "status --all` lists the runs)",
 			    text_quote(o->name));
-	if (o->json)
+	if (o->o->json)
 		print_status_json(&list, o);
-	else if (o->porcelain || o->quiet)
+	else if (o->o->porcelain || o->o->ids)
 		print_lines(&list, o);
 	else
 		print_table(&list, o);
-	if (!o->json && !o->porcelain && !o->quiet)
+	if (!o->o->json && !o->o->porcelain && !o->o->ids)
 		print_storing(c);
 	return STATUS_OK;
 }
 
-int cmd_status(int argc, char **argv)
+int cmd_status(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("status");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct status_options o = {0};
-	const struct option_slot slots[] = {
-		{'a', .flag = &o.all},
-		{OPT_JSON, .flag = &o.json},
-		{OPT_PORCELAIN, .flag = &o.porcelain},
-		{'q', .flag = &o.quiet},
-		{0},
-	};
-	const char *operand;
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	struct status_options s = {.o = o};
+	const char *operand = o->operands[0];
+	int got;
 
-	if (got != OPTIONS_END)
-		return got;
-	if (argc - optind > 1)
-		return options_usage_error(
-			verb, "expected at most one DIR, RUN or GLOB");
-	operand = argv[optind];
 	if (operand && resolve_run_is_glob(operand)) {
-		o.glob = operand;
+		s.glob = operand;
 	} else if (operand && chdir(operand) < 0) {
-		(void)fail_errno(&err, "%s", text_quote(operand));
-		if (err.num != ENOENT ||
+		(void)fail_errno(err, "%s", text_quote(operand));
+		if (err->num != ENOENT ||
 		    !(session_name_ok(operand) || session_id_ok(operand)))
-			return output_status(-err.num, &err);
-		o.glob = o.name = operand;
+			return -err->num;
+		s.glob = s.name = operand;
 	}
-	got = status(&c, &o, &err);
-	free(o.unfinished);
-	return output_status(got, &err);
+	got = status(&c, &s, err);
+	free(s.unfinished);
+	return got;
 }

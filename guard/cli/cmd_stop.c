@@ -1,15 +1,11 @@
 #include <errno.h>
 
 #include "base/auto.h"
-#include "base/parse.h"
 #include "base/text.h"
 #include "guard/change/live.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/state/storing.h"
-
-/* From SIGTERM to SIGKILL, as docker stop has it. */
-#define GRACE_MS 10000
 
 static int stop(struct context *c, int grace_ms, char **operands,
 		struct err *err)
@@ -65,37 +61,10 @@ static int stop_snapshot(struct context *c, struct err *err)
 	return STATUS_OK;
 }
 
-int cmd_stop(int argc, char **argv)
+int cmd_stop(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("stop");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	const char *grace = NULL;
-	bool snapshot = false;
-	const struct option_slot slots[] = {
-		{'t', .text = &grace},
-		{OPT_SNAPSHOT, .flag = &snapshot},
-		{'q', .read = output_quiet_read},
-		{0},
-	};
-	int64_t ms = GRACE_MS;
-	int got = options_parse(verb, argc, argv, slots);
-	struct err err;
 
-	if (got != OPTIONS_END)
-		return got;
-	if (argc - optind > 1)
-		return options_usage_error(verb, "expected at most one RUN");
-	if (grace)
-		ms = strcmp(grace, "0") == 0 ? 0 : parse_milliseconds(grace);
-	if (ms < 0 || (grace && ms == 0 && strcmp(grace, "0") != 0))
-		return options_usage_error(
-			verb,
-			"--time must be a time like 10, 10s or 2m, not %s",
-			text_quote(grace));
-	if (snapshot && (grace || argc > optind))
-		return options_usage_error(
-			verb, "--snapshot takes no RUN and no --time");
-	if (snapshot)
-		return output_status(stop_snapshot(&c, &err), &err);
-	return output_status(stop(&c, (int)ms, argv + optind, &err), &err);
+	return o->snapshot ? stop_snapshot(&c, err)
+			   : stop(&c, (int)o->time, o->operands, err);
 }

@@ -68,41 +68,27 @@ static int undelete_and_print(struct context *c, const uint64_t *seqs,
 	return STATUS_OK;
 }
 
-int cmd_undelete(int argc, char **argv)
+int cmd_undelete(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("undelete");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	auto_free uint64_t *seqs = NULL;
+	size_t count = (size_t)o->count, i;
+	auto_free uint64_t *seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
 	unsigned long number;
-	size_t count, i;
-	bool json = false;
-	const struct option_slot slots[] = {
-		{'q', .read = output_quiet_read},
-		{OPT_JSON, .flag = &json},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
 
-	if (got != OPTIONS_END)
-		return got;
-	count = (size_t)(argc - optind);
-	seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
 	/* "12" or "s12" */
 	for (i = 0; i < count; i++) {
-		const char *text = argv[optind + (int)i];
+		const char *text = o->operands[i];
 
 		if (parse_number(text + (*text == 's'), 1ul << 53, &number) <
 			    0 ||
 		    !number)
 			return options_usage_error(
-				verb, "%s is not a snapshot's number",
+				o, "%s is not a snapshot's number",
 				text_quote(text));
 		seqs[i] = number;
 	}
-	got = context_open(&c, false, &err);
-	if (got == 0)
-		got = count ? undelete_and_print(&c, seqs, count, json, &err)
-			    : list_trash(&c, json, &err);
-	return output_status(got, &err);
+	if (context_open(&c, false, err) < 0)
+		return -err->num;
+	return count ? undelete_and_print(&c, seqs, count, o->json, err)
+		     : list_trash(&c, o->json, err);
 }

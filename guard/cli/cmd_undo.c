@@ -305,47 +305,31 @@ static int undo_or_redo(struct undo *u, int count, char **operands,
 	return got < 0 ? got : undo_many(u, err);
 }
 
-static int run_verb(const char *name, bool redo, int argc, char **argv)
+static int run_verb(const struct options *o, bool redo, struct err *err)
 {
-	const struct verb *verb = options_verb(name);
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct undo u = {.c = &c, .redo = redo};
-	const struct option_slot slots[] = {
-		{'n', .flag = &u.dry},
-		{'y', .flag = &u.yes},
-		{'q', .read = output_quiet_read},
-		{0},
-	};
-	struct err err;
+	struct undo u = {
+		.c = &c, .redo = redo, .dry = o->dry_run, .yes = o->yes};
+	const char *text = o->operands[0];
 	int got;
 
+	if (text && (strcmp(text, "0") == 0 ||
+		     (redo && parse_number(text, ACTIONS_MAX, &u.count) < 0)))
+		return options_usage_error(o,
+					   "%s: expected a number from 1 to %d",
+					   text_quote(text), ACTIONS_MAX);
 	c.wait_for_lock = true;
-	got = options_parse(verb, argc, argv, slots);
-	if (got != OPTIONS_END)
-		return got;
-	if (argc - optind > 1)
-		return options_usage_error(
-			verb,
-			"unexpected argument %s: use `guard restore` for "
-			"single files",
-			text_quote(argv[optind + 1]));
-	if (argc > optind &&
-	    (strcmp(argv[optind], "0") == 0 ||
-	     (redo && parse_number(argv[optind], ACTIONS_MAX, &u.count) < 0)))
-		return options_usage_error(
-			verb, "%s: expected a number from 1 to %d",
-			text_quote(argv[optind]), ACTIONS_MAX);
-	got = undo_or_redo(&u, argc - optind, argv + optind, &err);
+	got = undo_or_redo(&u, o->count, o->operands, err);
 	undo_free(&u);
-	return output_status(got, &err);
+	return got;
 }
 
-int cmd_undo(int argc, char **argv)
+int cmd_undo(const struct options *o, struct err *err)
 {
-	return run_verb("undo", false, argc, argv);
+	return run_verb(o, false, err);
 }
 
-int cmd_redo(int argc, char **argv)
+int cmd_redo(const struct options *o, struct err *err)
 {
-	return run_verb("redo", true, argc, argv);
+	return run_verb(o, true, err);
 }

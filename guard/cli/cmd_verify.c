@@ -70,23 +70,15 @@ static int print_or_add_fault(void *arg, const struct verify_fault *f,
 }
 
 /* "5" or "5%": 1 to 100. */
-static bool read_sample(const struct verb *verb, int id, const char *text,
-			void *to)
+static bool parse_percentage(const char *text, unsigned int *ret)
 {
-	unsigned int *ret = to;
-	auto_free char *copy = mem_strdup(text);
-	size_t len = strlen(copy);
+	size_t len = strlen(text);
+	auto_free char *copy =
+		mem_strndup(text, len - (len && text[len - 1] == '%'));
 	unsigned long value;
 
-	(void)id;
-	if (len && copy[len - 1] == '%')
-		copy[len - 1] = '\0';
-	if (parse_number(copy, 100, &value) < 0 || !value) {
-		options_usage_error(verb,
-				    "%s is not a percentage from 1%% to 100%%",
-				    text_quote(text));
+	if (parse_number(copy, 100, &value) < 0 || !value)
 		return false;
-	}
 	*ret = (unsigned int)value;
 	return true;
 }
@@ -151,27 +143,13 @@ static int verify_and_report(struct verify_options *o, bool json,
 	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;
 }
 
-int cmd_verify(int argc, char **argv)
+int cmd_verify(const struct options *o, struct err *err)
 {
-	const struct verb *verb = options_verb("verify");
-	struct verify_options o = {0};
-	bool json = false;
-	const struct option_slot slots[] = {
-		{OPT_READ_DATA, .flag = &o.read_data},
-		{OPT_SAMPLE, .read = read_sample, .to = &o.sample},
-		{OPT_PROGRESS, .read = progress_read},
-		{OPT_JSON, .flag = &json},
-		{'q', .read = output_quiet_read},
-		{0},
-	};
-	struct err err;
-	int got = options_parse(verb, argc, argv, slots);
+	struct verify_options verify = {.read_data = o->read_data};
 
-	if (got != OPTIONS_END)
-		return got;
-	if (o.read_data && o.sample)
+	if (o->sample && !parse_percentage(o->sample, &verify.sample))
 		return options_usage_error(
-			verb, "--read-data and --sample exclude each other");
-	got = verify_and_report(&o, json, &err);
-	return output_status(got, &err);
+			o, "%s is not a percentage from 1%% to 100%%",
+			text_quote(o->sample));
+	return verify_and_report(&verify, o->json, err);
 }

@@ -32,7 +32,6 @@ enum diff_form {
 struct diff_options {
 	enum diff_form form;
 	bool only_names; /* FORM_RAW: without letters */
-	enum output_when color;
 	bool no_pager, exit_code, no_renames, full;
 	enum risk_level risk; /* the least one of the changes; of a run only */
 	const char *html; /* the file of FORM_HTML */

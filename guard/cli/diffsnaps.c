@@ -350,7 +350,6 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 		changes_find_moves(&changes);
 	if (keep_named_paths(&s, argv + points, count - points, list, err) < 0)
 		return -err->num;
-	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start("diff");
 	print_differences(&s, &changes, o);

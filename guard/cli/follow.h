@@ -9,9 +9,6 @@
 #include "base/err.h"
 #include "guard/change/apply_plan.h"
 
-/* The default of --rest. */
-#define FOLLOW_REST_MS 5000
-
 /*
  * Calls offer() whenever the run has changes that were not offered yet, and has
  * changed nothing for rest_ms; once more after the run's end. Shows the user's

@@ -12,44 +12,10 @@
 #define GUARD_VERSION "unknown"
 #endif
 
-static const struct {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	bool judges; /* changes by risk rules, also those of the user */
-} commands[] = {
-	{"run", cmd_run, .judges = true},
-	{"exec", cmd_exec, .judges = true},
-	{"shell", cmd_shell},
-	{"status", cmd_status, .judges = true},
-	{"diff", cmd_diff, .judges = true},
-	{"review", cmd_review, .judges = true},
-	{"apply", cmd_apply, .judges = true},
-	{"discard", cmd_discard},
-	{"import", cmd_import},
-	{"undo", cmd_undo},
-	{"redo", cmd_redo},
-	{"snapshot", cmd_snapshot},
-	{"log", cmd_log},
-	{"ls", cmd_ls},
-	{"show", cmd_show},
-	{"restore", cmd_restore},
-	{"verify", cmd_verify},
-	{"prune", cmd_prune},
-	{"undelete", cmd_undelete},
-	{"du", cmd_du},
-	{"find", cmd_find},
-	{"grep", cmd_grep},
-	{"purge", cmd_purge},
-	{"pin", cmd_pin},
-	{"unpin", cmd_unpin},
-	{"patch", cmd_patch},
-	{"export", cmd_export},
-	{"repair", cmd_repair},
-	{"doctor", cmd_doctor},
-	{"explain", cmd_explain},
-	{"agents", cmd_agents},
-	{"stop", cmd_stop},
-	{"shell-init", cmd_shell_init},
+/* In the order of options_verbs[]. Each returns the exit status, or a negative
+ * errno. */
+static int (*const functions[])(const struct options *o, struct err *err) = {
+#include <guard_calls.h>
 };
 
 static int report_unknown_verb(const char *name)
@@ -91,12 +57,42 @@ static int print_version(void)
 #define STACK_LEAST (128U << 10)
 
 /* guard failed before it did anything. */
-static int failure_status(const char *verb)
+static int failure_status(const char *name)
 {
-	if (verb && (strcmp(verb, "run") == 0 || strcmp(verb, "exec") == 0 ||
-		     strcmp(verb, "shell") == 0))
-		return RUN_STATUS_GUARD;
-	return STATUS_USAGE;
+	const struct verb *verb = name ? options_verb(name) : NULL;
+
+	return verb && verb->fails ? verb->fails : STATUS_USAGE;
+}
+
+static int run_verb(const struct verb *verb, int argc, char **argv)
+{
+	struct options o;
+	struct err err;
+	int status;
+
+	switch (options_parse(verb, argc, argv, &o)) {
+	case OPTIONS_HELP:
+		status = STATUS_OK;
+		break;
+	case OPTIONS_BAD:
+		status = failure_status(verb->name);
+		break;
+	default:
+		if (verb->judges && user_rules_load(&err) < 0) {
+			output_error(&err);
+			status = failure_status(verb->name);
+			break;
+		}
+		status = functions[verb - options_verbs](&o, &err);
+		if (status < 0) {
+			status = output_status(status, &err);
+			if (verb->fails)
+				status = verb->fails;
+		}
+	}
+	options_free(&o);
+	output_pager_end();
+	return status;
 }
 
 /* An array that grows for long moves by its pages then, and leaves no holes
@@ -108,9 +104,6 @@ int main(int argc, char **argv)
 	int at = 1;
 	struct rlimit stack;
 	const struct verb *verb;
-	struct err err;
-	size_t i;
-	int status;
 
 	(void)mallopt(M_MMAP_THRESHOLD, MOVED_LEN);
 	(void)mallopt(M_TRIM_THRESHOLD, 2 * MOVED_LEN);
@@ -167,16 +160,5 @@ int main(int argc, char **argv)
 	verb = options_verb(argv[at]);
 	if (!verb)
 		return report_unknown_verb(argv[at]);
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (strcmp(commands[i].name, verb->name) != 0)
-			continue;
-		if (commands[i].judges && user_rules_load(&err) < 0) {
-			output_error(&err);
-			return failure_status(verb->name);
-		}
-		status = commands[i].run(argc - at, argv + at);
-		output_pager_end();
-		return status;
-	}
-	return report_unknown_verb(argv[at]);
+	return run_verb(verb, argc - at, argv + at);
 }

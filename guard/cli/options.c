@@ -2,19 +2,23 @@
 
 #include <getopt.h>
 #include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/text.h"
-#include "guard/state/exit_status.h"
-#include "guard/cli/options_private.h"
 #include "guard/cli/output.h"
+#include "guard/cli/progress.h"
+#include "guard/state/exit_status.h"
 
-#define MAX_OPTIONS 48
-#define MAX_FOREIGN 16
+/* options_verbs[], verb_habits[] and option_habits[] */
+#include <guard_verbs.h>
+
+#define MAX_OPTIONS 64
+/* The first id of an option for getopt, above all letters. */
+#define FIRST_ID 256
 
 const struct verb *options_verb(const char *name)
 {
@@ -27,7 +31,7 @@ const struct verb *options_verb(const char *name)
 	return NULL;
 }
 
-int options_usage_error(const struct verb *verb, const char *format, ...)
+int options_usage_error(const struct options *o, const char *format, ...)
 {
 	auto_free char *text = NULL;
 	va_list ap;
@@ -38,18 +42,24 @@ int options_usage_error(const struct verb *verb, const char *format, ...)
 	va_end(ap);
 	(void)fprintf(output_stderr(),
 		      "guard: %s: %s\nguard: see `guard %s --help`\n",
-		      verb->name, text ? text : "", verb->name);
+		      o->verb->name, text ? text : "", o->verb->name);
 	return STATUS_USAGE;
 }
 
-int options_after_dashes(int argc, char **argv)
+void options_free(struct options *o)
 {
-	int i;
+	const struct option_spec *option;
 
-	for (i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--") == 0)
-			return argc - 1 - i;
-	return 0;
+	for (option = o->verb->options; option->help; option++)
+		if (option->kind == OPTION_LIST)
+			mem_list_free((char ***)((char *)o + option->field));
+	mem_list_free(&o->words);
+	free(o->given);
+}
+
+static bool is_own(const struct option_spec *o)
+{
+	return o->kind < OPTION_SAME;
 }
 
 static bool is_value_optional(const struct option_spec *o)
@@ -57,62 +67,15 @@ static bool is_value_optional(const struct option_spec *o)
 	return o->value && o->value[0] == '[';
 }
 
-/* getopt's own tables for a verb. */
-static void build_getopt_tables(const struct verb *verb, char *letters,
-				struct option *longs)
-{
-	const struct foreign_option *f;
-	const struct option_spec *o;
-	size_t n = 0;
-
-	if (verb->stops)
-		*letters++ = '+';
-	*letters++ = ':';
-	*letters++ = 'h';
-	for (o = verb->options; o->id; o++) {
-		if (o->id < OPTIONS_HELP) {
-			*letters++ = (char)o->id;
-			if (o->value)
-				*letters++ = ':';
-		}
-		if (o->name)
-			longs[n++] = (struct option){
-				.name = o->name,
-				.has_arg = !o->value ? no_argument
-					   : is_value_optional(o)
-						   ? optional_argument
-						   : required_argument,
-				.val = o->id,
-			};
-	}
-	for (f = options_foreign; f->verb; f++) {
-		if (strcmp(f->verb, verb->name) != 0)
-			continue;
-		if (f->letter) {
-			*letters++ = f->letter;
-			if (f->value)
-				*letters++ = ':';
-		}
-		if (f->name)
-			longs[n++] = (struct option){
-				.name = f->name,
-				.has_arg = f->value ? required_argument
-						    : no_argument,
-				.val = FOREIGN_OPTION +
-				       (int)(f - options_foreign),
-			};
-	}
-	longs[n++] = (struct option){.name = "help", .val = 'h'};
-	longs[n] = (struct option){0};
-	*letters = '\0';
-}
-
-const struct option_spec *options_spec(const struct verb *verb, int id)
+/* By its long name, or its letter. */
+static const struct option_spec *find_option(const struct verb *verb,
+					     const char *name)
 {
 	const struct option_spec *o;
 
-	for (o = verb->options; o->id; o++)
-		if (o->id == id)
+	for (o = verb->options; o->help; o++)
+		if ((o->name && strcmp(o->name, name) == 0) ||
+		    (o->letter == name[0] && !name[1]))
 			return o;
 	return NULL;
 }
@@ -144,21 +107,6 @@ static size_t edit_distance(const char *a, const char *b)
 	}
 	return row[len];
 }
-
-/* Verbs of other tools. */
-static const char *const verb_habits[][2] = {
-	{"accept", "apply"},	 {"merge", "apply"},	 {"reject", "discard"},
-	{"drop", "discard"},	 {"destroy", "discard"}, {"abort", "discard"},
-	{"start", "run"},	 {"attach", "shell"},	 {"enter", "shell"},
-	{"ps", "status"},	 {"history", "log"},	 {"snapshots", "log"},
-	{"save", "snapshot"},	 {"backup", "snapshot"}, {"cat", "show"},
-	{"checkout", "restore"}, {"revert", "undo"},	 {"rollback", "undo"},
-	{"changes", "diff"},	 {"delete", "discard"},	 {"remove", "discard"},
-	{"rm", "discard"},	 {"pick", "review"},	 {"unapply", "undo"},
-	{"sh", "shell"},	 {"search", "find"},	 {"versions", "log"},
-	{"check", "verify"},	 {"fsck", "verify"},	 {"clean", "prune"},
-	{"gc", "prune"},	 {"size", "du"},
-};
 
 /* The search for the most similar name. */
 struct nearest {
@@ -206,16 +154,189 @@ const struct verb *options_near_verb(const char *name)
 	return n.best ? options_verb(n.best) : NULL;
 }
 
-/* The same of options. */
-static const char *const option_habits[][2] = {
-	{"bind", "rw"},	       {"ro-bind", "ro"}, {"force", "yes"},
-	{"tmpfs", "tmp-size"}, {"mem", "memory"},
-};
+/* --- values --- */
+
+static bool set_choice(const struct option_spec *option, const char *value,
+		       unsigned int *ret)
+{
+	for (*ret = 0; value && option->words[*ret]; ++*ret)
+		if (strcmp(option->words[*ret], value) == 0)
+			break;
+	if (value && !option->words[*ret])
+		return false;
+	*ret += value != NULL;
+	return true;
+}
+
+static bool set_number(const struct option_spec *option, const char *value,
+		       unsigned long *ret)
+{
+	return parse_number(value, option->most, ret) == 0 &&
+	       *ret >= option->least;
+}
+
+static bool set_time(const struct option_spec *option, const char *value,
+		     int64_t *ret)
+{
+	*ret = strcmp(value, "0") == 0 ? 0 : parse_milliseconds(value);
+	return *ret >= (int64_t)option->least;
+}
+
+static bool set_member(struct options *o, const struct option_spec *option,
+		       const char *value)
+{
+	void *member = (char *)o + option->field;
+	unsigned int ignored;
+
+	switch (option->kind) {
+	case OPTION_FLAG:
+		*(bool *)member = true;
+		return true;
+	case OPTION_TEXT:
+		*(const char **)member = value;
+		return true;
+	case OPTION_LIST:
+		mem_list_add(member, value);
+		return !option->words || set_choice(option, value, &ignored);
+	case OPTION_NUMBER:
+		return set_number(option, value, member);
+	case OPTION_SIZE:
+		*(uint64_t *)member = parse_size(value);
+		return *(uint64_t *)member > 0;
+	case OPTION_TIME:
+		return set_time(option, value, member);
+	case OPTION_CHOICE:
+		return set_choice(option, value ? value : option->bare, member);
+	default:
+		return true;
+	}
+}
+
+static bool set_option(struct options *o, const struct option_spec *option,
+		       const char *value)
+{
+	o->given = mem_resize(o->given, o->given_count + 1, sizeof(*o->given));
+	o->given[o->given_count++] = (struct option_given){option, value};
+	if (option->sets)
+		*(unsigned int *)((char *)o + option->sets) = option->set_to;
+	if (set_member(o, option, value))
+		return true;
+	options_usage_error(o, "--%s must be %s, not %s", option->name,
+			    option->expected, text_quote(value));
+	return false;
+}
+
+/* --- exclusions --- */
+
+static bool is_given(const struct options *o, const struct option_spec *option)
+{
+	size_t i;
+
+	for (i = 0; i < o->given_count; i++)
+		if (o->given[i].option == option)
+			return true;
+	return false;
+}
+
+bool options_given(const struct options *o, const char *name)
+{
+	return is_given(o, find_option(o->verb, name));
+}
+
+static bool obeys(const struct options *o, const struct option_rule *rule)
+{
+	const struct option_spec *all = o->verb->options;
+	const struct option_spec *a = &all[rule->a - 1];
+	const struct option_spec *b = rule->b ? &all[rule->b - 1] : NULL;
+	const struct option_spec *c = rule->c ? &all[rule->c - 1] : NULL;
+
+	if (!is_given(o, a))
+		return true;
+	if (rule->needs) {
+		if (is_given(o, b) || (c && is_given(o, c)))
+			return true;
+		options_usage_error(o, "--%s needs --%s%s%s", a->name, b->name,
+				    c ? " or --" : "", c ? c->name : "");
+	} else if (b) {
+		if (!is_given(o, b))
+			return true;
+		options_usage_error(o, "--%s and --%s exclude each other%s%s",
+				    a->name, b->name, rule->why ? ": " : "",
+				    rule->why ? rule->why : "");
+	} else {
+		if (!o->count)
+			return true;
+		options_usage_error(o, "--%s takes no %s%s%s", a->name,
+				    rule->operand, rule->why ? ": " : "",
+				    rule->why ? rule->why : "");
+	}
+	return false;
+}
+
+static bool check_usage(const struct options *o)
+{
+	const struct option_rule *rule;
+
+	for (rule = o->verb->rules; rule->a; rule++)
+		if (!obeys(o, rule))
+			return false;
+	if (o->count > o->verb->most)
+		options_usage_error(o, "unexpected argument %s%s%s",
+				    text_quote(o->operands[o->verb->most]),
+				    o->verb->most ? ": expected " : "",
+				    o->verb->operands);
+	else if (o->count < o->verb->fewest)
+		options_usage_error(o, "expected %s", o->verb->operands);
+	else
+		return true;
+	return false;
+}
 
 /* --- parsing --- */
 
+/* getopt's own tables for a verb. */
+static void build_getopt_tables(const struct verb *verb, char *letters,
+				struct option *longs)
+{
+	const struct option_spec *o;
+	size_t n = 0;
+
+	if (verb->stops)
+		*letters++ = '+';
+	*letters++ = ':';
+	*letters++ = 'h';
+	for (o = verb->options; o->help; o++) {
+		if (o->letter)
+			*letters++ = o->letter;
+		if (o->letter && o->value)
+			*letters++ = ':';
+		if (o->name)
+			longs[n++] = (struct option){
+				.name = o->name,
+				.has_arg = !o->value ? no_argument
+					   : is_value_optional(o)
+						   ? optional_argument
+						   : required_argument,
+				.val = FIRST_ID + (int)(o - verb->options),
+			};
+	}
+	longs[n++] = (struct option){.name = "help", .val = 'h'};
+	longs[n] = (struct option){0};
+	*letters = '\0';
+}
+
+/* The option of a value of getopt's, or NULL. */
+static const struct option_spec *option_of(const struct verb *verb, int id)
+{
+	const char letter[] = {(char)id, '\0'};
+
+	return id >= FIRST_ID ? &verb->options[id - FIRST_ID]
+	       : id	      ? find_option(verb, letter)
+			      : NULL;
+}
+
 /* Unknown, or the beginning of several. */
-static void report_long_option(const struct verb *verb, const char *given)
+static void report_long_option(const struct options *options, const char *given)
 {
 	AUTO(buf) struct buf b = {0};
 	size_t len = strcspn(given, "=") - 2;
@@ -225,124 +346,147 @@ static void report_long_option(const struct verb *verb, const char *given)
 			   sizeof(option_habits) / sizeof(option_habits[0]));
 	const struct option_spec *o;
 
-	for (o = verb->options; o->id; o++)
-		if (o->name && len && strncmp(o->name, name, len) == 0)
+	for (o = options->verb->options; o->help; o++)
+		if (is_own(o) && o->name && len &&
+		    strncmp(o->name, name, len) == 0)
 			buf_printf(&b, "%s--%s", b.len ? ", " : "", o->name);
 	if (b.len) {
-		options_usage_error(verb,
+		options_usage_error(options,
 				    "option %s is ambiguous: it could be %s",
 				    text_quote(given), buf_text(&b));
 		return;
 	}
 	/* A short name has too many others within two edits. */
 	similar.least = 1;
-	for (o = verb->options; o->id; o++)
-		try_nearest(&similar, o->name);
-	options_usage_error(verb, "no such option: %s%s%s%s", text_quote(given),
-			    similar.best ? ": did you mean --" : "",
-			    similar.best ? similar.best : "",
-			    similar.best ? "?" : "");
+	for (o = options->verb->options; o->help; o++)
+		if (is_own(o))
+			try_nearest(&similar, o->name);
+	options_usage_error(
+		options, "no such option: %s%s%s%s", text_quote(given),
+		similar.best ? ": did you mean --" : "",
+		similar.best ? similar.best : "", similar.best ? "?" : "");
 }
 
-static int take_foreign_option(const struct verb *verb,
-			       const struct foreign_option *f, int argc,
-			       char **argv)
+/* getopt's optopt is 0 for an unknown long option, the letter for an unknown
+ * short one, else the option's id. */
+static void report_bad_option(const struct options *options, char **argv,
+			      bool value_missing)
 {
-	auto_free char *given = f->name ? mem_printf("--%s", f->name)
-					: mem_printf("-%c", f->letter);
+	const struct option_spec *o = option_of(options->verb, optopt);
+	const char letter[] = {'-', (char)optopt, '\0'};
+
+	if (!optopt)
+		report_long_option(options, argv[optind - 1]);
+	else if (!o)
+		options_usage_error(options, "no such option: %s",
+				    text_quote(letter));
+	else
+		options_usage_error(
+			options, "option -%s%s %s", o->name ? "-" : "",
+			o->name ? o->name : letter + 1,
+			value_missing ? "needs a value" : "takes no value");
+}
+
+/* An option of another tool: the option of guard that it stands for, or NULL.
+ */
+static const struct option_spec *
+translate_option(const struct options *o, const struct option_spec *option,
+		 enum options_got *ret)
+{
+	auto_free char *typed = option->name
+					? mem_printf("--%s", option->name)
+					: mem_printf("-%c", option->letter);
 	static const char *noted; /* -it: one note for both */
 
-	if (f->same)
-		return f->same;
-	if (f->refused) {
-		options_usage_error(verb, "no option %s: %s", given,
-				    f->refused);
-		return OPTIONS_BAD;
+	if (option->kind == OPTION_SAME)
+		return find_option(o->verb, option->help);
+	if (option->kind == OPTION_REFUSED) {
+		options_usage_error(o, "no option %s: %s", typed, option->help);
+		*ret = OPTIONS_BAD;
+	} else if (!noted || strcmp(option->help, noted) != 0) {
+		output_print("%s has no effect: %s", typed, option->help);
+		noted = option->help;
 	}
-	if (f->unused != noted)
-		output_print("%s has no effect: %s", given, f->unused);
-	noted = f->unused;
-	return options_next(verb, argc, argv);
+	return NULL;
 }
 
-int options_next(const struct verb *verb, int argc, char **argv)
+static enum options_got parse_options(struct options *o, int argc, char **argv)
 {
-	char letters[2 * (MAX_OPTIONS + MAX_FOREIGN) + 4];
-	struct option longs[MAX_OPTIONS + MAX_FOREIGN + 2];
-	const struct foreign_option *f;
-	int c;
-	const struct option_spec *o;
-	char letter[3] = "-";
-
-	build_getopt_tables(verb, letters, longs);
-	opterr = 0;
-	optopt = 0;
-	c = getopt_long(argc, argv, letters, longs, NULL);
-	if (c == 'h') {
-		options_help_verb(verb);
-		return OPTIONS_HELP;
-	}
-	if (c != '?' && c != ':') {
-		f = c >= FOREIGN_OPTION ? &options_foreign[c - FOREIGN_OPTION]
-					: options_foreign_letter(verb, c);
-		return f ? take_foreign_option(verb, f, argc, argv) : c;
-	}
-	/* optopt after an error: 0 for an unknown long option, the letter for
-	 * an unknown short one, else the option's id. */
-	letter[1] = (char)optopt;
-	o = options_spec(verb, optopt);
-	if (!optopt)
-		report_long_option(verb, argv[optind - 1]);
-	else if (!o)
-		options_usage_error(verb, "no such option: %s",
-				    text_quote(letter));
-	else if (o->name)
-		options_usage_error(verb, "option --%s %s", o->name,
-				    c == ':' ? "needs a value"
-					     : "takes no value");
-	else
-		options_usage_error(verb, "option -%c needs a value", o->id);
-	return OPTIONS_BAD;
-}
-
-bool options_set(const struct verb *verb, const struct option_slot *slots,
-		 int id)
-{
-	while (slots->id && slots->id != id)
-		slots++;
-	if (slots->flag)
-		*slots->flag = true;
-	if (slots->text)
-		*slots->text = optarg;
-	if (slots->choice)
-		*slots->choice = slots->value;
-	return !slots->read || slots->read(verb, slots->id, optarg, slots->to);
-}
-
-int options_parse(const struct verb *verb, int argc, char **argv,
-		  const struct option_slot *slots)
-{
+	char letters[2 * MAX_OPTIONS + 4];
+	struct option longs[MAX_OPTIONS + 2];
+	enum options_got got = OPTIONS_OK;
 	int id;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		if (id == OPTIONS_HELP)
-			return STATUS_OK;
-		if (id == OPTIONS_BAD || !options_set(verb, slots, id))
-			return STATUS_USAGE;
+	build_getopt_tables(o->verb, letters, longs);
+	opterr = 0;
+	optind = 0; /* a new argument list */
+	for (;;) {
+		const struct option_spec *option;
+
+		optopt = 0;
+		id = getopt_long(argc, argv, letters, longs, NULL);
+		if (id == -1)
+			return got;
+		option = option_of(o->verb, id);
+		if (id == 'h') {
+			options_help_verb(o->verb);
+			return OPTIONS_HELP;
+		}
+		if (id == '?' || id == ':') {
+			report_bad_option(o, argv, id == ':');
+			return OPTIONS_BAD;
+		}
+		if (!is_own(option))
+			option = translate_option(o, option, &got);
+		if (got || (option && !set_option(o, option, optarg)))
+			return OPTIONS_BAD;
 	}
-	if (!verb->operands[0] && optind < argc)
-		return options_usage_error(verb, "unexpected argument %s",
-					   text_quote(argv[optind]));
-	return OPTIONS_END;
 }
 
-bool options_color(const struct verb *verb, int id, const char *value, void *to)
+static int words_after_dashes(int argc, char **argv)
 {
-	(void)id;
-	if (output_when_parse(value, to) == 0)
-		return true;
-	options_usage_error(verb, "--color must be auto, always or never");
-	return false;
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--") == 0)
+			return argc - 1 - i;
+	return 0;
+}
+
+enum options_got options_parse(const struct verb *verb, int argc, char **argv,
+			       struct options *ret)
+{
+	const struct option_spec *option;
+	enum options_got got;
+	int i;
+
+	/* getopt moves the operands about. */
+	*ret = (struct options){
+		.verb = verb,
+		.dashed = words_after_dashes(argc, argv),
+	};
+	for (i = 1; i < argc; i++)
+		mem_list_add(&ret->words, argv[i]);
+	for (option = verb->options; option->help; option++) {
+		void *member = (char *)ret + option->field;
+
+		if (option->kind == OPTION_NUMBER)
+			*(unsigned long *)member = option->initial;
+		else if (option->kind == OPTION_TIME)
+			*(int64_t *)member = (int64_t)option->initial;
+	}
+	got = parse_options(ret, argc, argv);
+	ret->operands = argv + optind;
+	ret->count = argc - optind;
+	if (got)
+		return got;
+	if (ret->quiet)
+		output_quiet(true);
+	if (ret->color)
+		output_color((enum output_when)(ret->color - 1));
+	if (ret->progress == OPTION_PROGRESS_JSON)
+		progress_as_json();
+	return check_usage(ret) ? OPTIONS_OK : OPTIONS_BAD;
 }
 
 void options_help_verb(const struct verb *verb)
@@ -356,11 +500,13 @@ void options_help_verb(const struct verb *verb)
 	if (verb->other)
 		(void)printf("Also called: guard %s.\n", verb->other);
 	(void)printf("\n");
-	for (o = verb->options; o->id; o++) {
+	for (o = verb->options; o->help; o++) {
 		AUTO(buf) struct buf b = {0};
 
-		if (o->id < OPTIONS_HELP)
-			buf_printf(&b, "-%c%s", o->id, o->name ? ", " : "");
+		if (!is_own(o))
+			continue;
+		if (o->letter)
+			buf_printf(&b, "-%c%s", o->letter, o->name ? ", " : "");
 		else
 			buf_add_text(&b, "    ");
 		if (o->name)
@@ -375,21 +521,6 @@ void options_help_verb(const struct verb *verb)
 	(void)printf("  %-26s %s\n", "-h, --help", "this text");
 }
 
-/* Above which verbs of the list a line stands. */
-static const char *const groups[][2] = {
-	{"run", "Run"},
-	{"status", "Inspect, apply or discard a run's changes"},
-	{"snapshot", "Versions of your files"},
-	{"verify", "Maintain the store"},
-	{"agents", "Show what a run may do"},
-};
-
-/* The verbs of a day, in the order in which a user meets them. */
-static const char *const daily[] = {
-	"run",	   "status", "diff", "review", "apply",
-	"discard", "undo",   "log",  "show",   "restore",
-};
-
 static void print_verb(FILE *to, const struct verb *v)
 {
 	(void)fprintf(to, "  %-10s %s%s%s%s\n", v->name, v->summary,
@@ -397,34 +528,23 @@ static void print_verb(FILE *to, const struct verb *v)
 		      v->other ? ")" : "");
 }
 
-static void print_every_verb(FILE *to)
-{
-	const struct verb *v;
-	size_t i;
-
-	for (v = options_verbs; v->name; v++) {
-		for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-			if (strcmp(groups[i][0], v->name) == 0)
-				(void)fprintf(to, "\n%s:\n", groups[i][1]);
-		print_verb(to, v);
-	}
-}
-
 void options_help(FILE *to, bool all)
 {
-	size_t i;
+	const struct verb *v;
 
 	(void)fprintf(to, "guard [-C DIR] VERB [options] ...\n"
 			  "\n"
 			  "Runs untrusted commands over a layer, shows their "
 			  "changes and applies those\n"
 			  "that you accept; keeps versions of your files.\n");
-	if (all)
-		print_every_verb(to);
-	else
+	if (!all)
 		(void)fprintf(to, "\n");
-	for (i = 0; !all && i < sizeof(daily) / sizeof(daily[0]); i++)
-		print_verb(to, options_verb(daily[i]));
+	for (v = options_verbs; v->name; v++) {
+		if (all && v->section)
+			(void)fprintf(to, "\n%s:\n", v->section);
+		if (all || v->daily)
+			print_verb(to, v);
+	}
 	(void)fprintf(
 		to,
 		"\n  -C DIR     as if started in DIR\n"

@@ -1,137 +1,66 @@
 /*
- * The verbs and their options: one table (verbs.c), from which come the
- * parsing, the help texts, the completions and the option lists of the man page
- * (docs/table.awk).
+ * The command line of a verb, parsed by the table of verbs and options
+ * (verbs.txt). The build makes struct options of it, whose members have the
+ * names of the options, so that a verb only reads them:
  *
- *	const struct verb *verb = options_verb("ls");
- *	const struct option_slot slots[] = {
- *		{'l', .choice = &form, .value = FORM_LONG},
- *		{OPT_JSON, .flag = &json},
- *		{OPT_AT, .text = &at},
- *		{0},
- *	};
- *	int got = options_parse(verb, argc, argv, slots);
+ *	int cmd_ls(const struct options *o, struct err *err)
+ *	{
+ *		... o->json, o->at, o->operands[0] ...
+ *	}
  *
- *	if (got != OPTIONS_END)
- *		return got;
- *	operands are argv[optind] to argv[argc - 1]
+ * The members of options that a verb does not have are 0. The number and the
+ * exclusions of operands and options are checked before the verb is called.
  */
 #ifndef GUARD_CLI_OPTIONS_H
 #define GUARD_CLI_OPTIONS_H
 
 #include <stdbool.h>
-#include <getopt.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* Options without a letter; the others are known by their letter. */
-enum option_id {
-	OPTIONS_END = -1,
-	OPTIONS_BAD = '?', /* already explained on stderr */
-	OPTIONS_HELP = 255, /* already printed */
-	OPT_ABORT = 256,
-	OPT_ACTIONS,
-	OPT_AGENT,
-	OPT_ALL_VERSIONS,
-	OPT_ALLOW,
-	OPT_AT,
-	OPT_BRANCH,
-	OPT_CACHES,
-	OPT_COLOR,
-	OPT_COMMIT,
-	OPT_COMMITS,
-	OPT_CONFIRM,
-	OPT_CONTINUE,
-	OPT_CPUS,
-	OPT_ENV,
-	OPT_EVERYTHING,
-	OPT_FORGET,
-	OPT_FROZEN,
-	OPT_NAME,
-	OPT_FULL,
-	OPT_NO_RENAMES,
-	OPT_ONLY,
-	OPT_SNAPSHOT,
-	OPT_EXACT,
-	OPT_EXCLUDE,
-	OPT_EXIT_CODE,
-	OPT_FF,
-	OPT_HIDE,
-	OPT_HIDDEN,
-	OPT_COW,
-	OPT_HOME,
-	OPT_HTML,
-	OPT_JSON,
-	OPT_KEEP_DAILY,
-	OPT_KEEP_HOURLY,
-	OPT_KEEP_LAST,
-	OPT_KEEP_MONTHLY,
-	OPT_KEEP_TAG,
-	OPT_KEEP_WEEKLY,
-	OPT_KEEP_WITHIN,
-	OPT_KIND,
-	OPT_KINDS,
-	OPT_KEEP_YEARLY,
-	OPT_LAYER_FILES,
-	OPT_LAYER_SIZE,
-	OPT_MAX_SIZE,
-	OPT_MEMORY,
-	OPT_MERGE,
-	OPT_MOUSE,
-	OPT_NAME_ONLY,
-	OPT_NAME_STATUS,
-	OPT_NESTED,
-	OPT_NET,
-	OPT_NO_PAGER,
-	OPT_PLAIN,
-	OPT_TEST,
-	OPT_OURS,
-	OPT_OVERWRITE,
-	OPT_PIDS_LIMIT,
-	OPT_PORCELAIN,
-	OPT_PROGRESS,
-	OPT_PUBLISH,
-	OPT_READ_DATA,
-	OPT_RO,
-	OPT_RW,
-	OPT_RESET,
-	OPT_RISK,
-	OPT_AGENT_UNDO,
-	OPT_KEEP_AGENT,
-	OPT_FOLLOW,
-	OPT_REST,
-	OPT_SAMPLE,
-	OPT_SHARED_CACHE,
-	OPT_SHARE_LOGIN,
-	OPT_SIDE_BY_SIDE,
-	OPT_STAT,
-	OPT_TAG,
-	OPT_STRICT,
-	OPT_TAR,
-	OPT_THEIRS,
-	OPT_TIMEOUT,
-	OPT_TMP_SIZE,
-	OPT_TO,
-	OPT_TOOL,
-	OPT_TRASH,
-	OPT_USER,
-	OPT_VERSIONS,
-	OPT_WHY,
-	OPT_WORD_DIFF,
-	OPT_YES_TO,
-	OPT_EXCEPT,
+#include "base/err.h"
+
+/* struct options, OPTION_MEMBER_WORD, cmd_NAME() */
+#include <guard_options.h>
+
+enum option_kind {
+	OPTION_FLAG, /* bool */
+	OPTION_TEXT, /* const char *, of argv */
+	OPTION_LIST, /* char **: copies, ended by NULL; NULL: none */
+	OPTION_NUMBER, /* unsigned long */
+	OPTION_SIZE, /* uint64_t, bytes */
+	OPTION_TIME, /* int64_t, milliseconds */
+	OPTION_CHOICE, /* unsigned int: the place in `words` from 1 on */
+	/* Of git and docker; the help does not list them. */
+	OPTION_SAME, /* `help` is the name of the option with this meaning */
+	OPTION_UNUSED, /* `help` says why it has no effect */
+	OPTION_REFUSED, /* `help` says what to type instead */
 };
 
 struct option_spec {
-	int id; /* letter or OPT_; 0 ends the table */
-	const char *name; /* long name, NULL: letter only */
-	const char *value; /* NULL: takes none; "[X]": may stand behind '=' */
+	char letter; /* 0: none */
+	const char *name; /* NULL: a letter only */
+	const char *value; /* NULL: none; "[X]": may stand behind '=' */
 	const char *help;
-	/* Values that completions offer, where `value` does not tell them:
-	 * words, and kinds of words in capitals (docs/completion.awk). */
-	const char *words;
-	unsigned int group; /* equal numbers of a verb exclude each other */
+	enum option_kind kind;
+	size_t field; /* offset in struct options */
+	const char *const *words; /* the permitted values, or NULL */
+	const char *bare; /* stands for a missing value, or NULL */
+	const char *expected; /* behind "must be" */
+	unsigned long initial, least, most; /* of numbers and times */
+	size_t sets; /* a second member, an unsigned int, or 0 */
+	unsigned int set_to;
+	bool saved; /* in the record of a run */
+};
+
+/* The option with number a (from 1 on) excludes b, or operands if b is 0; or it
+ * needs b or, if c is not 0, c. */
+struct option_rule {
+	unsigned int a, b, c;
+	bool needs;
+	const char *why; /* or NULL */
+	const char *operand; /* as a message names it */
 };
 
 struct verb {
@@ -140,9 +69,20 @@ struct verb {
 	const char *operands; /* operands after the options */
 	const char *summary; /* one line */
 	const char *text; /* complete lines of explanation; may be "" */
-	const struct option_spec *options;
+	const char *section; /* of the help, which begins here; or NULL */
+	const struct option_spec *options; /* ended by an empty one */
+	const struct option_rule *rules;
+	int fewest, most; /* operands */
+	int fails; /* the exit status of all errors; 0: the usual ones */
 	bool stops; /* options end at the first operand (run) */
-	const char *words; /* as of an option, for `operands` */
+	bool daily; /* in the short list */
+	bool judges; /* changes by risk rules, also those of the user */
+};
+
+/* An option of the command line. */
+struct option_given {
+	const struct option_spec *option;
+	const char *value; /* NULL: none */
 };
 
 /* All of them in the order of the help; ended by name NULL. */
@@ -153,51 +93,27 @@ const struct verb *options_verb(const char *name);
 /* The verb with the most similar name; NULL when none is similar. */
 const struct verb *options_near_verb(const char *name);
 
-/* Where an option of a verb goes; several of these may be set. */
-struct option_slot {
-	int id; /* 0 ends the list */
-	bool *flag; /* becomes true */
-	const char **text; /* becomes the value, which is argv's */
-	unsigned int *choice, value; /* *choice becomes value */
-	/* Gets the value and `to`; false after it has reported an error. */
-	bool (*read)(const struct verb *verb, int id, const char *value,
-		     void *to);
-	void *to;
+enum options_got {
+	OPTIONS_OK,
+	OPTIONS_HELP, /* printed */
+	OPTIONS_BAD, /* already explained on stderr */
 };
 
 /*
- * Parses all options of a verb into slots: OPTIONS_END, or the exit status
- * (help was printed, or an error reported). Operands of a verb that takes none
- * are refused.
+ * Parses argv (argv[0] is the verb's name) into *ret, and obeys --quiet,
+ * --color, --progress and --no-pager. *ret points into argv; options_free() it
+ * in each case.
  */
-int options_parse(const struct verb *verb, int argc, char **argv,
-		  const struct option_slot *slots);
+enum options_got options_parse(const struct verb *verb, int argc, char **argv,
+			       struct options *ret);
+void options_free(struct options *o);
 
-/* Sets the slot of one option, whose value is in optarg; false after an error
- * that was reported. */
-bool options_set(const struct verb *verb, const struct option_slot *slots,
-		 int id);
-
-/* The option of a verb by its id, or NULL. */
-const struct option_spec *options_spec(const struct verb *verb, int id);
-
-/* One option after the other: its id, optarg as with getopt. The first call
- * for a verb starts at argv[1]. */
-int options_next(const struct verb *verb, int argc, char **argv);
-
-/* Reader of a slot for --color; to: an enum output_when. */
-bool options_color(const struct verb *verb, int id, const char *value,
-		   void *to);
-
-/*
- * How many of the operands stood behind a "--": asked for before
- * options_next() moves them about.
- */
-int options_after_dashes(int argc, char **argv);
+/* Whether the option with this long name is on the command line. */
+bool options_given(const struct options *o, const char *name);
 
 /* "guard: diff: TEXT" and where the help is, on stderr. Returns STATUS_USAGE.
  */
-int options_usage_error(const struct verb *verb, const char *format, ...)
+int options_usage_error(const struct options *o, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* The verbs on `to`, those of a day or all; the help of one on stdout. */

@@ -30,17 +30,6 @@ void output_quiet(bool on)
 	quiet = on;
 }
 
-bool output_quiet_read(const struct verb *verb, int id, const char *value,
-		       void *to)
-{
-	(void)verb;
-	(void)id;
-	(void)value;
-	(void)to;
-	quiet = true;
-	return true;
-}
-
 bool output_is_quiet(void)
 {
 	return quiet;
@@ -99,19 +88,6 @@ int output_status(int got, const struct err *err)
 		return got;
 	output_error(err);
 	return err->num == EDOM ? STATUS_USAGE : STATUS_REFUSED;
-}
-
-int output_when_parse(const char *text, enum output_when *ret)
-{
-	if (!text || strcmp(text, "always") == 0)
-		*ret = OUTPUT_ALWAYS;
-	else if (strcmp(text, "auto") == 0)
-		*ret = OUTPUT_AUTO;
-	else if (strcmp(text, "never") == 0)
-		*ret = OUTPUT_NEVER;
-	else
-		return -1;
-	return 0;
 }
 
 void output_color(enum output_when when)

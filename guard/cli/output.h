@@ -19,14 +19,10 @@
 struct session;
 struct changes;
 struct context;
-struct verb;
 
 /* With quiet, output_print() and output_hint() are silent. */
 void output_quiet(bool on);
 bool output_is_quiet(void);
-/* Reader of a slot for -q. */
-bool output_quiet_read(const struct verb *verb, int id, const char *value,
-		       void *to);
 
 /* A line on stderr after "guard: ". */
 void output_message(enum report_kind kind, const char *format, ...)
@@ -43,10 +39,8 @@ void output_error(const struct err *err);
  * printed, STATUS_REFUSED; STATUS_USAGE for EDOM of time_spec_parse(). */
 int output_status(int got, const struct err *err);
 
+/* In the order of the words of --color. */
 enum output_when { OUTPUT_AUTO, OUTPUT_ALWAYS, OUTPUT_NEVER };
-
-/* "auto", "always", "never": 0, or -1. NULL is "always" (plain --color). */
-int output_when_parse(const char *text, enum output_when *ret);
 
 /*
  * Colours on stdout, OUTPUT_AUTO unless told: in a terminal, but for NO_COLOR

@@ -24,17 +24,9 @@ static struct {
 	bool shown;
 } current;
 
-bool progress_read(const struct verb *verb, int id, const char *value, void *to)
+void progress_as_json(void)
 {
-	(void)id;
-	(void)to;
-	if (strcmp(value, "json") == 0 || strcmp(value, "auto") == 0) {
-		json = *value == 'j';
-		return true;
-	}
-	options_usage_error(verb, "--progress must be auto or json, not %s",
-			    text_quote(value));
-	return false;
+	json = true;
 }
 
 static double monotonic_seconds(void)

@@ -14,8 +14,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "guard/cli/options.h"
-
 /* One at a time: begins the progress of a verb. */
 void progress_start(const char *verb);
 /* done of total; total 0: not known. Cheap; call it often. */
@@ -33,8 +31,7 @@ void progress_pause(void);
 /* The same, and it is over. */
 void progress_end(void);
 
-/* Reader of a slot for --progress. */
-bool progress_read(const struct verb *verb, int id, const char *value,
-		   void *to);
+/* --progress=json: from now on. */
+void progress_as_json(void);
 
 #endif

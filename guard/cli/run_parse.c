@@ -15,70 +15,49 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "guard/run/publish.h"
 
 /* The kernel's own limit. */
 #define PIDS_MOST (1ul << 22)
 #define STRICT_MEMORY (512ULL << 20)
-#define VERSIONS_MS 60000
 #define VERSIONS_MIN_MS 100
 
 /* --- options that the record of the run keeps --- */
 
-/* Not saved: where the run begins, how much guard says, and what holds for a
- * new layer alone. */
-static void save_option(char ***saved_options, const struct verb *verb,
-			int option, const char *value)
+/* Values of variables may be secrets: the record keeps none. */
+static char *saved_value(const struct option_spec *option, const char *value)
 {
-	const struct option_spec *spec = options_spec(verb, option);
-	auto_free char *text = NULL, *kept = NULL;
 	struct err ignored;
+	char *path = NULL;
 
-	switch (option) {
-	case 'C':
-	case 'q':
-	case OPT_CONTINUE:
-	case OPT_FROZEN:
-	case OPT_NAME:
-	case OPT_WHY:
-	case OPT_JSON:
-		return;
+	if (strcmp(option->name, "env") == 0)
+		return mem_strndup(value, strcspn(value, "="));
+	if (strcmp(option->value, "PATH") == 0)
+		path = path_resolve(value, &ignored);
+	return path ? path : mem_strdup(value);
+}
+
+static char **saved_options(const struct options *o)
+{
+	char **list = NULL;
+	size_t i;
+
+	for (i = 0; i < o->given_count; i++) {
+		const struct option_given *given = &o->given[i];
+		auto_free char *value = NULL, *text = NULL;
+
+		if (!given->option->saved)
+			continue;
+		if (given->value)
+			value = saved_value(given->option, given->value);
+		text = mem_printf("--%s%s%s", given->option->name,
+				  value ? "=" : "", value ? value : "");
+		mem_list_add(&list, text);
 	}
-	/* Values of variables may be secrets: the record keeps none. */
-	if (spec->value && value && spec->id == OPT_ENV)
-		kept = mem_strndup(value, strcspn(value, "="));
-	else if (spec->value && value && strcmp(spec->value, "PATH") == 0)
-		kept = path_resolve(value, &ignored);
-	if (spec->value && value && !kept)
-		kept = mem_strdup(value);
-	text = kept ? mem_printf("--%s=%s", spec->name, kept)
-		    : mem_printf("--%s", spec->name);
-	mem_list_add(saved_options, text);
+	return list;
 }
 
 /* --- values --- */
-
-static void strings_add(struct strings *list, const char *item)
-{
-	*VEC_ADD(list) = item;
-}
-
-/* Reader of a slot. */
-static bool add_string(const struct verb *verb, int id, const char *value,
-		       void *to)
-{
-	(void)verb;
-	(void)id;
-	strings_add(to, value);
-	return true;
-}
-
-static const char *const *strings_end(struct strings *list)
-{
-	strings_add(list, NULL);
-	return list->items;
-}
 
 /* Digits and a point: not all that strtod(3) takes. */
 static bool is_number(const char *text, const char *end)
@@ -111,10 +90,11 @@ static bool parse_bytes(const char *text, uint64_t *ret)
 	return value < 1e18;
 }
 
+/* zero: 0 is permitted, too. */
 static int set_memory(const char *name, const char *value, uint64_t least,
-		      uint64_t *ret, struct err *err)
+		      bool zero, uint64_t *ret, struct err *err)
 {
-	if (parse_bytes(value, ret) && *ret >= least)
+	if (parse_bytes(value, ret) && (*ret >= least || (zero && !*ret)))
 		return 0;
 	return fail(
 		err, EINVAL,
@@ -122,7 +102,7 @@ static int set_memory(const char *name, const char *value, uint64_t least,
 		name, (unsigned long long)(least >> 10), text_quote(value));
 }
 
-static int set_cpus(struct parsed *p, const char *value, struct err *err)
+static int set_cpus(struct run_options *o, const char *value, struct err *err)
 {
 	char *end;
 	double number = strtod(value, &end);
@@ -133,13 +113,12 @@ static int set_cpus(struct parsed *p, const char *value, struct err *err)
 			    "--cpus must be a number of processors like 2 or "
 			    "1.5, not %s",
 			    text_quote(value));
-	p->cpus_given = true;
-	p->options.cpus_milli = (unsigned int)(number * 1000);
+	o->cpus_milli = (unsigned int)(number * 1000);
 	return 0;
 }
 
 /* -1 or 0: none but the kernel's. */
-static int set_pids(struct parsed *p, const char *value, struct err *err)
+static int set_pids(struct run_options *o, const char *value, struct err *err)
 {
 	unsigned long number = 0;
 
@@ -149,7 +128,7 @@ static int set_pids(struct parsed *p, const char *value, struct err *err)
 			err, EINVAL,
 			"--pids-limit must be a number, or -1 for none, not %s",
 			text_quote(value));
-	p->options.pids_limit = number ? number : PIDS_MOST;
+	o->pids_limit = number ? number : PIDS_MOST;
 	return 0;
 }
 
@@ -182,9 +161,6 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 		*group++ = '\0';
 	if (group && !*group)
 		group = NULL;
-	free(p->groups);
-	p->groups = NULL;
-	o->group_count = 0;
 	pw = getpwnam(name);
 	if (pw) {
 		o->user = pw->pw_uid;
@@ -223,242 +199,168 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 	return 0;
 }
 
-static int add_allowed(struct parsed *p, const char *value, struct err *err)
-{
-	struct run_options *o = &p->options;
-	const struct {
-		const char *name;
-		bool *set;
-	} known[] = {
-		{"perf", &o->allow_perf},
-		{"io_uring", &o->allow_io_uring},
-		{"userfaultfd", &o->allow_userfaultfd},
-		{"32bit", &o->allow_32bit},
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (strcmp(value, known[i].name) == 0) {
-			*known[i].set = true;
-			return 0;
-		}
-	return fail(
-		err, EINVAL,
-		"--allow must be perf, io_uring, userfaultfd or 32bit, not %s",
-		text_quote(value));
-}
-
 /* The limits of `docker run --rm --network none --cap-drop ALL --security-opt
  * no-new-privileges --read-only --tmpfs /tmp --memory 512m --cpus 1
  * --pids-limit 100`; explicit options win. */
-static int apply_strict(struct parsed *p, struct err *err)
+static void apply_strict(struct run_options *o, const struct options *given)
 {
-	struct run_options *o = &p->options;
-
 	if (!o->strict)
-		return 0;
-	if (o->nested)
-		return fail(err, EINVAL,
-			    "--strict and --nested exclude each other: "
-			    "--strict forbids sandboxes inside");
-	if (!p->net_given)
+		return;
+	if (!given->net)
 		o->net = SANDBOX_NET_NONE;
-	if (!p->memory_given)
+	if (!given->memory)
 		o->memory = STRICT_MEMORY;
 	if (!o->tmp_size)
 		o->tmp_size = STRICT_MEMORY;
-	if (!p->cpus_given)
+	if (!given->cpus)
 		o->cpus_milli = 1000;
 	if (!o->pids_limit)
 		o->pids_limit = 100;
+}
+
+/* The limits that are not numbers, times or sizes as of other verbs. */
+static int set_limits(struct parsed *p, const struct options *o,
+		      struct err *err)
+{
+	struct run_options *r = &p->options;
+
+	if ((o->cpus && set_cpus(r, o->cpus, err) < 0) ||
+	    (o->pids_limit && set_pids(r, o->pids_limit, err) < 0) ||
+	    (o->memory && set_memory("memory", o->memory, 6 << 20, true,
+				     &r->memory, err) < 0) ||
+	    (o->tmp_size && set_memory("tmp-size", o->tmp_size, 4 << 10, false,
+				       &r->tmp_size, err) < 0) ||
+	    (o->user && set_user(p, o->user, err) < 0))
+		return -err->num;
+	if (o->versions && o->versions < VERSIONS_MIN_MS)
+		return fail(err, EINVAL,
+			    "--versions must be at least 0.1s, or 0 for none");
+	r->versions_ms = o->versions;
+	r->timeout_ms = o->timeout;
+	r->layer_bytes = o->layer_size;
+	r->layer_files = options_given(o, "layer-files") ? o->layer_files : 0;
 	return 0;
 }
 
-static int set_option(struct parsed *p, const struct verb *verb, int option,
-		      const char *value, struct err *err)
+int run_parse_env(char *const *env, struct err *err)
 {
-	struct run_options *o = &p->options;
-	const struct option_slot slots[] = {
-		{'C', .text = &o->dir},
-		{OPT_CONTINUE, .flag = &o->resume, .text = &o->resume_id},
-		{OPT_AGENT, .text = &o->agent},
-		{OPT_SHARE_LOGIN, .flag = &o->share_login},
-		{OPT_SHARED_CACHE, .flag = &o->shared_cache},
-		{OPT_RO, .read = add_string, .to = &p->read_only},
-		{OPT_RW, .read = add_string, .to = &p->read_write},
-		{OPT_COW, .read = add_string, .to = &p->cow},
-		{OPT_HIDE, .read = add_string, .to = &p->hide},
-		{OPT_WHY, .read = add_string, .to = &p->why},
-		{OPT_NESTED, .flag = &o->nested},
-		{OPT_HOME, .flag = &o->home},
-		{OPT_FROZEN, .flag = &o->frozen},
-		{OPT_NAME, .text = &o->name},
-		{OPT_STRICT, .flag = &o->strict},
-		{OPT_JSON, .flag = &p->json},
-		{OPT_HIDDEN, .flag = &p->hidden},
-		{'q', .flag = &o->quiet},
-		{0},
-	};
-	unsigned long number;
-
-	switch (option) {
-	case OPT_ENV:
+	for (; env && *env; env++)
 		/* A text that begins like an option is not meant as a name. */
-		if (!*value || *value == '=' || *value == '-')
+		if (!**env || **env == '=' || **env == '-')
 			return fail(err, EINVAL,
 				    "--env must be NAME or NAME=VALUE, not %s",
-				    text_quote(value));
-		strings_add(&p->env, value);
-		return 0;
-	case OPT_NET: {
-		static const char *const names[] = {[SANDBOX_NET_HOST] = "host",
-						    [SANDBOX_NET_NONE] = "none",
-						    [SANDBOX_NET_PRIVATE] =
-							    "private"};
-		size_t i;
-
-		for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
-			if (strcmp(value, names[i]) != 0)
-				continue;
-			p->net_given = true;
-			p->options.net = (enum sandbox_net)i;
-			return 0;
-		}
-		return fail(err, EINVAL,
-			    "--net must be host, private or none, not %s",
-			    text_quote(value));
-	}
-	case OPT_PUBLISH:
-		return publish_parse(value, VEC_ADD(&p->ports), err);
-	case OPT_TIMEOUT:
-		o->timeout_ms = parse_milliseconds(value);
-		if (o->timeout_ms > 0)
-			return 0;
-		return fail(err, EINVAL,
-			    "--timeout must be a time like 90, 90s, 5m or 2h, "
-			    "not %s",
-			    text_quote(value));
-	case OPT_VERSIONS:
-		o->versions_ms =
-			strcmp(value, "0") == 0 ? 0 : parse_milliseconds(value);
-		if (o->versions_ms == 0 || o->versions_ms >= VERSIONS_MIN_MS)
-			return 0;
-		return fail(err, EINVAL,
-			    "--versions must be a time like 30s or 5m, at "
-			    "least 0.1s, or 0 for none, not %s",
-			    text_quote(value));
-	case OPT_PIDS_LIMIT:
-		return set_pids(p, value, err);
-	case OPT_LAYER_SIZE:
-		o->layer_bytes = parse_size(value);
-		if (o->layer_bytes)
-			return 0;
-		return fail(
-			err, EINVAL,
-			"--layer-size must be a size like 500M or 20G, not %s",
-			text_quote(value));
-	case OPT_LAYER_FILES:
-		if (parse_number(value, LONG_MAX, &number) < 0 || !number)
-			return fail(err, EINVAL,
-				    "--layer-files must be a number above 0, "
-				    "not %s",
-				    text_quote(value));
-		o->layer_files = number;
-		return 0;
-	case OPT_ALLOW:
-		return add_allowed(p, value, err);
-	case OPT_MEMORY:
-		p->memory_given = true;
-		if (parse_bytes(value, &p->options.memory) &&
-		    !p->options.memory)
-			return 0;
-		return set_memory("memory", value, 6 << 20, &p->options.memory,
-				  err);
-	case OPT_TMP_SIZE:
-		return set_memory("tmp-size", value, 4 << 10, &o->tmp_size,
-				  err);
-	case OPT_CPUS:
-		return set_cpus(p, value, err);
-	case OPT_USER:
-		return set_user(p, value, err);
-	default:
-		(void)options_set(verb, slots, option);
-		return 0;
-	}
+				    text_quote(*env));
+	return 0;
 }
 
-int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
-	      struct err *err)
+static int set_ports(struct parsed *p, char *const *publish, struct err *err)
 {
-	int option;
-
-	p->options.versions_ms = VERSIONS_MS;
-	while ((option = options_next(verb, argc, argv)) != OPTIONS_END) {
-		if (option == OPTIONS_HELP)
-			return 1;
-		if (option == OPTIONS_BAD) {
-			err->text[0] = '\0';
-			return -EINVAL;
-		}
-		if (set_option(p, verb, option, optarg, err) < 0)
+	for (; publish && *publish; publish++)
+		if (publish_parse(*publish, VEC_ADD(&p->ports), err) < 0)
 			return -err->num;
-		save_option(&p->options.saved_options, verb, option, optarg);
-		/* `--continue ID --` takes the word behind it as the run when
-		 * the command is set off by "--", because people write it
-		 * so. */
-		if (option == OPT_CONTINUE && p->options.resume &&
-		    !p->options.resume_id && optind + 1 < argc &&
-		    strcmp(argv[optind + 1], "--") == 0 &&
-		    argv[optind][0] != '-')
-			p->options.resume_id = argv[optind++];
-	}
-	if (apply_strict(p, err) < 0)
-		return -err->num;
-	if (p->options.name && session_id_ok(p->options.name))
-		return fail(err, EINVAL,
-			    "--name %s: a name in the form of a run's id could "
-			    "be taken for one: choose another",
-			    text_quote(p->options.name));
-	if (p->options.name && !session_name_ok(p->options.name))
-		return fail(err, EINVAL,
-			    "--name %s: a name is a letter and at most 31 "
-			    "letters, digits, '.', '_' or '-', and not "
-			    "'latest'",
-			    text_quote(p->options.name));
 	p->options.ports = p->ports.items;
 	p->options.port_count = p->ports.count;
 	if (p->ports.count && p->options.net != SANDBOX_NET_PRIVATE)
 		return fail(err, EINVAL,
 			    "--publish needs --net private; with --net host "
 			    "the run uses the machine's ports");
-	p->options.argv = argv + optind;
+	return 0;
+}
+
+static int check_name(const char *name, struct err *err)
+{
+	if (session_id_ok(name))
+		return fail(err, EINVAL,
+			    "--name %s: a name in the form of a run's id could "
+			    "be taken for one: choose another",
+			    text_quote(name));
+	if (!session_name_ok(name))
+		return fail(err, EINVAL,
+			    "--name %s: a name is a letter and at most 31 "
+			    "letters, digits, '.', '_' or '-', and not "
+			    "'latest'",
+			    text_quote(name));
+	return 0;
+}
+
+/* `--continue ID --` takes the word behind it as the run when the command is
+ * set off by "--", because people write it so. */
+static void find_resumed(struct run_options *r, const struct options *o)
+{
+	const char *before = o->operands[-1];
+
+	r->resume = options_given(o, "continue");
+	r->resume_id = o->resume_run;
+	if (r->resume && !r->resume_id && o->count > 1 &&
+	    strcmp(o->operands[1], "--") == 0 &&
+	    strncmp(before, "--continue", strlen(before)) == 0) {
+		r->resume_id = o->operands[0];
+		r->argv += 2;
+	}
+}
+
+static const char *const *list_of(char **list)
+{
+	static const char *const none[] = {NULL};
+
+	return list ? (const char *const *)list : none;
+}
+
+int run_parse(struct parsed *p, const struct options *o, struct err *err)
+{
+	static const enum sandbox_net nets[] = {
+		[OPTION_NET_PRIVATE] = SANDBOX_NET_PRIVATE,
+		[OPTION_NET_NONE] = SANDBOX_NET_NONE,
+	};
+	const char *const *allow = list_of(o->allow);
+	const char *const *env;
+
+	for (env = list_of(o->env); *env; env++)
+		mem_list_add(&p->env, *env);
+	p->options = (struct run_options){
+		.dir = o->dir,
+		.read_only = list_of(o->ro),
+		.read_write = list_of(o->rw),
+		.hide = list_of(o->hide),
+		.cow = list_of(o->cow),
+		.net = nets[o->net],
+		.nested = o->nested,
+		.strict = o->strict,
+		.allow_perf = mem_list_has(allow, "perf"),
+		.allow_io_uring = mem_list_has(allow, "io_uring"),
+		.allow_userfaultfd = mem_list_has(allow, "userfaultfd"),
+		.allow_32bit = mem_list_has(allow, "32bit"),
+		.name = o->name,
+		.frozen = o->frozen,
+		.home = o->home,
+		.quiet = o->quiet,
+		.agent = o->agent,
+		.share_login = o->share_login,
+		.shared_cache = o->shared_cache,
+		.argv = o->operands,
+		.saved_options = saved_options(o),
+	};
+	if (set_limits(p, o, err) < 0 || run_parse_env(o->env, err) < 0 ||
+	    (o->name && check_name(o->name, err) < 0))
+		return -err->num;
+	find_resumed(&p->options, o);
+	apply_strict(&p->options, o);
+	if (set_ports(p, o->publish, err) < 0)
+		return -err->num;
 	if (p->options.has_user) {
-		p->runtime = mem_printf("XDG_RUNTIME_DIR=/run/user/%u",
-					p->options.user);
-		strings_add(&p->env, p->runtime);
+		auto_free char *runtime = mem_printf(
+			"XDG_RUNTIME_DIR=/run/user/%u", p->options.user);
+
+		mem_list_add(&p->env, runtime);
 	}
-	p->options.env = strings_end(&p->env);
-	p->options.read_only = strings_end(&p->read_only);
-	p->options.read_write = strings_end(&p->read_write);
-	p->options.hide = strings_end(&p->hide);
-	p->options.cow = strings_end(&p->cow);
-	if (p->why.count) {
-		(void)strings_end(&p->why);
-		p->why.count--;
-	}
+	p->options.env = list_of(p->env);
 	return 0;
 }
 
 void parsed_free(struct parsed *p)
 {
-	free(p->env.items);
+	mem_list_free(&p->env);
 	free(p->groups);
-	free(p->runtime);
 	VEC_FREE(&p->ports);
-	free(p->read_only.items);
-	free(p->read_write.items);
-	free(p->hide.items);
-	free(p->cow.items);
-	free(p->why.items);
 	mem_list_free(&p->options.saved_options);
 }

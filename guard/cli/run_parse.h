@@ -9,29 +9,18 @@
 #include "guard/cli/options.h"
 #include "guard/run/run.h"
 
-/* Lists that grow with each option; always NULL-terminated. */
-struct strings {
-	const char **items;
-	size_t count, capacity;
-};
-
 struct parsed {
-	struct run_options options;
-	struct strings env, read_only, read_write, hide, cow;
-	char *runtime; /* one of env */
-	bool net_given, memory_given, cpus_given;
+	struct run_options options; /* borrows from struct options */
+	char **env;
 	gid_t *groups; /* supplementary groups of --user */
 	VEC(struct sandbox_port) ports;
-	struct strings why; /* paths to be explained, nothing is run */
-	bool json; /* explain in JSON */
-	bool hidden; /* explain all masked paths */
 };
 
-/* 0; 1: help was asked for and printed; negative, with an empty text when it
- * was explained already. */
-int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
-	      struct err *err);
+/* 0 or negative; parsed_free() in each case. */
+int run_parse(struct parsed *p, const struct options *o, struct err *err);
 void parsed_free(struct parsed *p);
+/* Checks the values of --env; env may be NULL. */
+int run_parse_env(char *const *env, struct err *err);
 
 /* A command in a run that has ended already, by the options that are noted
  * there. Returns the exit status. */
@@ -43,8 +32,9 @@ struct run_exec {
 };
 int run_exec(const struct session *s, const struct run_exec *v);
 
-/* cmd_explain.c: prints how a run with these options would see the paths. */
+/* cmd_explain.c: prints how a run with these options would see the paths. The
+ * exit status, or negative. */
 int cmd_explain_paths(const struct run_options *options, char *const *paths,
-		      bool json);
+		      bool json, struct err *err);
 
 #endif

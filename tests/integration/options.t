@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every option of each verb (docs/table.awk) is accepted, and each example of
+# Every option of each verb (guard/cli/verbs.txt) is accepted, and each example of
 # the man page works as printed there. The tests of the verbs check the meaning
 # of options; this script makes sure that none is forgotten: a new one needs a
 # value below.

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +49,14 @@ static char *heard_text(void)
 	return buf_take_text(&b);
 }
 
-static int next(const char *verb, int argc, char **argv)
+static enum options_got parse(const char *verb, char **argv,
+			      struct options *ret)
 {
-	return options_next(options_verb(verb), argc, argv);
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	return options_parse(options_verb(verb), argc, argv, ret);
 }
 
 static void a_verb_is_found_by_both_of_its_names(void **state)
@@ -83,43 +87,54 @@ static void the_verb_that_was_meant_is_named(void **state)
 static void options_and_operands_may_mix(void **state)
 {
 	char *argv[] = {"diff", "run-id", "--stat", "a", "-z", NULL};
+	struct options o;
 
 	(void)state;
-	optind = 0;
-	assert_int_equal(next("diff", 5, argv), OPT_STAT);
-	assert_int_equal(next("diff", 5, argv), 'z');
-	assert_int_equal(next("diff", 5, argv), OPTIONS_END);
-	assert_string_equal(argv[optind], "run-id");
-	assert_string_equal(argv[optind + 1], "a");
+	assert_int_equal(parse("diff", argv, &o), OPTIONS_OK);
+	assert_int_equal(o.form, OPTION_FORM_STAT);
+	assert_true(o.raw);
+	assert_int_equal(o.count, 2);
+	assert_string_equal(o.operands[0], "run-id");
+	assert_string_equal(o.operands[1], "a");
+	options_free(&o);
 }
 
 static void the_command_of_a_run_keeps_its_own_options(void **state)
 {
 	char *argv[] = {"run", "--net", "none", "ls", "--nested", NULL};
+	struct options o;
 
 	(void)state;
-	optind = 0;
-	assert_int_equal(next("run", 5, argv), OPT_NET);
-	assert_string_equal(optarg, "none");
-	assert_int_equal(next("run", 5, argv), OPTIONS_END);
-	assert_int_equal(optind, 3);
-	assert_string_equal(argv[4], "--nested");
+	assert_int_equal(parse("run", argv, &o), OPTIONS_OK);
+	assert_int_equal(o.net, OPTION_NET_NONE);
+	assert_false(o.nested);
+	assert_int_equal(o.count, 2);
+	assert_string_equal(o.operands[1], "--nested");
+	options_free(&o);
+}
+
+/* The text on stderr. */
+static char *complaint(const char *verb, char **argv)
+{
+	struct options o;
+	enum options_got got;
+	char *text;
+
+	listen_to(STDERR_FILENO);
+	got = parse(verb, argv, &o);
+	text = heard_text();
+	options_free(&o);
+	assert_int_equal(got, OPTIONS_BAD);
+	assert_non_null(strstr(text, "--help"));
+	return text;
 }
 
 static void complain(const char *verb, char *option, const char *expected)
 {
 	char *argv[] = {(char *)(uintptr_t)verb, option, NULL};
-	auto_free char *text = NULL;
-	int got;
+	auto_free char *text = complaint(verb, argv);
 
-	optind = 0;
-	listen_to(STDERR_FILENO);
-	while ((got = next(verb, 2, argv)) == 'z')
-		;
-	text = heard_text();
-	assert_int_equal(got, OPTIONS_BAD);
 	assert_non_null(strstr(text, expected));
-	assert_non_null(strstr(text, "--help"));
 }
 
 static void a_bad_option_is_named_with_what_is_wrong(void **state)
@@ -154,11 +169,16 @@ static void the_option_that_was_meant_is_named(void **state)
 static void operands_behind_dashes_are_counted(void **state)
 {
 	char *argv[] = {"diff", "a", "--", "b", "--", "c", NULL};
+	char *none[] = {"diff", "a", NULL};
+	struct options o;
 
 	(void)state;
-	assert_int_equal(options_after_dashes(6, argv), 3);
-	assert_int_equal(options_after_dashes(2, argv), 0);
-	assert_int_equal(options_after_dashes(3, argv), 0);
+	assert_int_equal(parse("diff", argv, &o), OPTIONS_OK);
+	assert_int_equal(o.dashed, 3);
+	options_free(&o);
+	assert_int_equal(parse("diff", none, &o), OPTIONS_OK);
+	assert_int_equal(o.dashed, 0);
+	options_free(&o);
 }
 
 static void a_number_is_a_whole_one_within_its_limit(void **state)
@@ -193,11 +213,13 @@ static void the_help_of_a_verb_names_each_of_its_options(void **state)
 		options_help_verb(v);
 		text = heard_text();
 		assert_non_null(strstr(text, "-h, --help"));
-		for (o = v->options; o->id; o++) {
+		for (o = v->options; o->help; o++) {
 			auto_free char *name =
 				o->name ? mem_printf("--%s", o->name)
-					: mem_printf("-%c", o->id);
+					: mem_printf("-%c", o->letter);
 
+			if (o->kind >= OPTION_SAME)
+				continue;
 			assert_non_null(strstr(text, name));
 			assert_non_null(strstr(text, o->help));
 		}
@@ -211,9 +233,10 @@ static void no_option_of_a_verb_is_there_twice(void **state)
 
 	(void)state;
 	for (v = options_verbs; v->name; v++)
-		for (a = v->options; a->id; a++)
-			for (b = a + 1; b->id; b++) {
-				assert_int_not_equal(a->id, b->id);
+		for (a = v->options; a->help; a++)
+			for (b = a + 1; b->help; b++) {
+				assert_true(!a->letter ||
+					    a->letter != b->letter);
 				assert_true(!a->name || !b->name ||
 					    strcmp(a->name, b->name) != 0);
 			}
@@ -248,78 +271,113 @@ static void a_time_with_colons_is_told_from_the_path_behind_it(void **state)
 	split("2026-11-21T14:30:055", "2026-11-21T14:30", "055");
 }
 
-static bool read_short(const struct verb *verb, int id, const char *value,
-		       void *to)
+static void values_land_in_their_members(void **state)
 {
-	(void)id;
-	if (strlen(value) > 3) {
-		options_usage_error(verb, "too long");
-		return false;
-	}
-	*(const char **)to = value;
-	return true;
-}
-
-static void options_land_in_their_slots(void **state)
-{
-	char *argv[] = {"restore", "-n",    "a",  "--at", "12",
-			"--to",	   "there", "-q", "b",	  NULL};
-	const char *at = NULL, *to = NULL;
-	bool dry = false, yes = false;
-	unsigned int form = 0;
-	const struct option_slot slots[] = {
-		{OPT_AT, .read = read_short, .to = &at},
-		{OPT_TO, .text = &to},
-		{'n', .flag = &dry},
-		{'y', .flag = &yes},
-		{'q', .choice = &form, .value = 7},
-		{0},
-	};
+	char *argv[] = {"restore",     "-n",	 "a", "--at",	"12",
+			"--overwrite", "always", "b", "--json", NULL};
+	char *numbers[] = {"run", "--timeout",	   "1.5m", "--layer-size",
+			   "2k",  "--ro",	   "a",	   "--ro",
+			   "b",	  "--layer-files", "3",	   "--",
+			   NULL};
+	struct options o;
 
 	(void)state;
-	optind = 1;
-	assert_int_equal(options_parse(options_verb("restore"), 9, argv, slots),
-			 OPTIONS_END);
-	assert_string_equal(at, "12");
-	assert_string_equal(to, "there");
-	assert_true(dry);
-	assert_false(yes);
-	assert_int_equal(form, 7);
-	assert_string_equal(argv[optind], "a");
-	assert_string_equal(argv[optind + 1], "b");
+	assert_int_equal(parse("restore", argv, &o), OPTIONS_OK);
+	assert_string_equal(o.at, "12");
+	assert_int_equal(o.overwrite, OPTION_OVERWRITE_ALWAYS);
+	assert_true(o.dry_run);
+	assert_true(o.json);
+	assert_false(o.yes);
+	assert_null(o.to);
+	assert_string_equal(o.operands[0], "a");
+	assert_string_equal(o.operands[1], "b");
+	assert_true(options_given(&o, "overwrite"));
+	assert_false(options_given(&o, "exact"));
+	options_free(&o);
+	assert_int_equal(parse("run", numbers, &o), OPTIONS_OK);
+	assert_int_equal(o.timeout, 90000);
+	assert_int_equal(o.versions, 60000);
+	assert_int_equal(o.layer_size, 2000);
+	assert_int_equal(o.layer_files, 3);
+	assert_string_equal(o.ro[0], "a");
+	assert_string_equal(o.ro[1], "b");
+	assert_null(o.ro[2]);
+	options_free(&o);
 }
 
-static int taken(const char *verb, int argc, char **argv)
+static void an_optional_value_has_a_default(void **state)
 {
-	const char *at = NULL;
-	const struct option_slot slots[] = {
-		{OPT_AT, .read = read_short, .to = &at}, {0}};
-	int got;
-
-	optind = 1;
-	listen_to(STDERR_FILENO);
-	got = options_parse(options_verb(verb), argc, argv, slots);
-	free(heard_text());
-	return got;
-}
-
-static void what_no_slot_can_take_ends_with_usage(void **state)
-{
-	char *bad_value[] = {"restore", "--at", "long", NULL};
-	char *unknown[] = {"restore", "--att", NULL};
-	char *operand[] = {"du", "x", NULL};
+	char *bare[] = {"diff", "--risk", "--json", NULL};
+	char *given[] = {"diff", "--risk=note", "--json=hunks", NULL};
+	struct options o;
 
 	(void)state;
-	assert_int_equal(taken("restore", 3, bad_value), STATUS_USAGE);
-	assert_int_equal(taken("restore", 2, unknown), STATUS_USAGE);
-	assert_int_equal(taken("du", 2, operand), STATUS_USAGE);
+	assert_int_equal(parse("diff", bare, &o), OPTIONS_OK);
+	assert_int_equal(o.risk, OPTION_RISK_HIGH);
+	assert_int_equal(o.json_form, 0);
+	options_free(&o);
+	assert_int_equal(parse("diff", given, &o), OPTIONS_OK);
+	assert_int_equal(o.risk, OPTION_RISK_NOTE);
+	assert_int_equal(o.json_form, OPTION_JSON_FORM_HUNKS);
+	options_free(&o);
+}
+
+static void a_value_that_does_not_fit_is_named(void **state)
+{
+	char choice[] = "--net=lan", number[] = "--layer-files=0";
+	char time[] = "--timeout=0", size[] = "--layer-size=x";
+	char lines[] = "--unified=1000001", list[] = "--allow=all";
+
+	(void)state;
+	complain("run", choice,
+		 "--net must be host, private or none, not 'lan'");
+	complain("run", number, "--layer-files must be a number of at least 1");
+	complain("run", time, "--timeout must be a time like 90s, 5m or 2h");
+	complain("run", size, "--layer-size must be a size like 500M or 20G");
+	complain("diff", lines, "must be a number from 0 to 1000000");
+	complain("run", list, "--allow must be perf, io_uring,");
+}
+
+static void options_that_exclude_each_other_are_named(void **state)
+{
+	char *pair[] = {"apply", "--kind=a", "-p", NULL};
+	char *group[] = {"apply", "--merge", "--ours", NULL};
+	char *operand[] = {"explain", "--hidden", "a", NULL};
+	char *lonely[] = {"apply", "-m", "text", NULL};
+	auto_free char *a = complaint("apply", pair);
+	auto_free char *b = complaint("apply", group);
+	auto_free char *c = complaint("explain", operand);
+	auto_free char *d = complaint("apply", lonely);
+
+	(void)state;
+	assert_non_null(strstr(a, "--kind and --patch exclude each other: "));
+	assert_non_null(strstr(b, "--ours and --merge exclude each other\n"));
+	assert_non_null(strstr(c, "--hidden takes no PATHS"));
+	assert_non_null(strstr(d, "--message needs --commit or --branch"));
+}
+
+static void operands_are_counted(void **state)
+{
+	char *many[] = {"du", "x", NULL}, *few[] = {"ls", NULL};
+	char *third[] = {"ls", "1", "a", "b", NULL};
+	auto_free char *a = complaint("du", many);
+	auto_free char *b = complaint("ls", few);
+	auto_free char *c = complaint("ls", third);
+
+	(void)state;
+	assert_non_null(strstr(a, "unexpected argument 'x'\n"));
+	assert_non_null(strstr(b, "expected SNAP [PATH]"));
+	assert_non_null(strstr(c, "unexpected argument 'b': expected SNAP"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_land_in_their_slots),
-		cmocka_unit_test(what_no_slot_can_take_ends_with_usage),
+		cmocka_unit_test(values_land_in_their_members),
+		cmocka_unit_test(an_optional_value_has_a_default),
+		cmocka_unit_test(a_value_that_does_not_fit_is_named),
+		cmocka_unit_test(options_that_exclude_each_other_are_named),
+		cmocka_unit_test(operands_are_counted),
 		cmocka_unit_test(a_verb_is_found_by_both_of_its_names),
 		cmocka_unit_test(the_verb_that_was_meant_is_named),
 		cmocka_unit_test(options_and_operands_may_mix),
