@@ -335,18 +335,37 @@ static int make_source(const struct setup *s, size_t index, struct err *err)
 			  MASK_ATTRS | (e->dir ? 0U : MOUNT_ATTR_RDONLY), err);
 }
 
+/* Mounts a copy of the entry's own path over it, without the mounts below. */
+static int place_in_place(const struct setup *s, const char *path,
+			  struct err *err)
+{
+	auto_close int target = mount_point(s->root_fd, path);
+	auto_close int mnt = -1;
+
+	if (target < 0)
+		return fail_errno(err, "open %s", path);
+	mnt = mount_copy(target, false, MOUNT_ATTR_RDONLY | PLAIN_ATTRS, err);
+	if (mnt < 0)
+		return err_context(err, "%s", path);
+	if (mount_attach(mnt, target) < 0)
+		return fail_errno(err, "make %s read-only", path);
+	return 0;
+}
+
 /* Mounts a granted file or directory, the run's resolv.conf, or a read-only
- * part of /proc over itself. */
+ * part of /proc. */
 static int place_source(struct setup *s, size_t index, struct err *err)
 {
 	const struct mount_entry *e = &s->mounts.items[index];
 	const bool writable = e->sight == VISIBILITY_READ_WRITE;
 	auto_close int mnt = -1;
 
+	if (e->in_place)
+		return place_in_place(s, e->path, err);
 	if (mount_make_point(s->root_fd, e->path, e->dir, err) < 0)
 		return -err->num;
 	mnt = e->fd < 0 ? make_source(s, index, err)
-			: mount_copy(e->fd, e->granted,
+			: mount_copy(e->fd, true,
 				     writable ? PLAIN_ATTRS
 					      : PLAIN_ATTRS | MOUNT_ATTR_RDONLY,
 				     err);
@@ -371,7 +390,7 @@ static bool is_granted(const struct setup *s, size_t i)
 static int place_mask(struct setup *s, size_t index, struct err *err)
 {
 	struct mount_entry *e = &s->mounts.items[index];
-	auto_close int target = -1;
+	auto_close int target = -1, mnt = -1;
 	struct stat st;
 
 	if (is_granted(s, index))
@@ -388,11 +407,13 @@ static int place_mask(struct setup *s, size_t index, struct err *err)
 		return 0;
 	if (target < 0)
 		return fail_errno(err, "mask %s", text_quote(e->path));
-	e->mount_fd = make_source(s, index, err);
-	if (e->mount_fd < 0)
+	mnt = make_source(s, index, err);
+	if (mnt < 0)
 		return err_context(err, "mask %s", text_quote(e->path));
-	if (mount_attach(e->mount_fd, target) < 0)
+	if (mount_attach(mnt, target) < 0)
 		return fail_errno(err, "mask %s", text_quote(e->path));
+	if (e->dir)
+		e->mount_fd = TAKE_FD(mnt);
 	return 0;
 }
 
@@ -436,7 +457,7 @@ static int close_masks(struct setup *s, struct err *err)
 	for (i = 0; i < s->mounts.count; i++) {
 		const struct mount_entry *e = &s->mounts.items[i];
 
-		if (e->mount_fd >= 0 && e->dir &&
+		if (e->mount_fd >= 0 &&
 		    mount_set_attrs(e->mount_fd, MOUNT_ATTR_RDONLY) < 0)
 			return fail_errno(err, "make the mask of %s read-only",
 					  text_quote(e->path));

@@ -140,8 +140,7 @@ static void restrict_entry(struct setup *s, const char *path,
 	e = mount_list_add(s, hidden ? VISIBILITY_HIDDEN : VISIBILITY_READ_ONLY,
 			   mem_strdup(path));
 	e->dir = S_ISDIR(st->st_mode);
-	if (!hidden)
-		e->fd = TAKE_FD(fd);
+	e->in_place = !hidden;
 }
 
 /*

@@ -41,8 +41,9 @@ struct mount_entry {
 	char *path; /* absolute */
 	bool granted; /* by an option or a line of a profile */
 	bool dir;
-	/* The source: a file or directory (O_PATH), a text; else an empty
-	 * file or directory. */
+	/* The source: what is mounted there already, a file or directory
+	 * (O_PATH), a text; else an empty file or directory. */
+	bool in_place;
 	int fd; /* or -1 */
 	const struct buf *text; /* or NULL */
 	size_t layer; /* of a layer: its number in policy->layers */
@@ -50,7 +51,7 @@ struct mount_entry {
 	bool socket;
 	dev_t dev;
 	ino_t ino;
-	int mount_fd; /* of a mask, until the mount becomes read-only */
+	int mount_fd; /* of a masked directory, until it becomes read-only */
 };
 
 struct setup {
