@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/meta.h"
 #include "base/dirtree.h"
@@ -115,17 +116,11 @@ static bool probe_in_namespaces(const char *run_path,
 
 static bool probe_in_child(const char *run_path, const struct meta *upper)
 {
-	int status;
 	pid_t pid = fork();
 
 	if (!pid)
 		_exit(probe_in_namespaces(run_path, upper) ? 0 : 1);
-	if (pid < 0)
-		return false;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return false;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return child_wait(pid) == 0;
 }
 
 bool upper_busy_ruled_out(int run_fd, int upper_fd)

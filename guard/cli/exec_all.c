@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -124,13 +124,10 @@ static uint64_t count_changed(int run_fd, const char *name)
 
 static void __attribute__((noreturn))
 exec_in_child(const struct session *s, const struct run_exec *v, int out,
-	      const sigset_t *signals, pid_t parent)
+	      const sigset_t *signals)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	/* The run ends with its guard. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-		_exit(RUN_STATUS_GUARD);
 	(void)sigprocmask(SIG_SETMASK, signals, NULL);
 	if (dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
 		_exit(RUN_STATUS_GUARD);
@@ -200,13 +197,12 @@ static void read_output(int fd, pid_t child, struct output_log *l)
 	}
 }
 
-static int wait_for_child(pid_t child)
+static int status_of_child(pid_t child)
 {
-	int status;
+	int status = child_wait(child);
 
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return RUN_STATUS_GUARD;
+	if (status < 0)
+		return RUN_STATUS_GUARD;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -240,7 +236,7 @@ static int exec_in_copy(struct context *c, const struct run_exec *v,
 	struct run_exec copy = *v;
 	int64_t begun = timestamp_monotonic_ms();
 	struct err ignored;
-	pid_t parent = getpid(), child;
+	pid_t child;
 	int ends[2];
 
 	if (!dir)
@@ -252,9 +248,9 @@ static int exec_in_copy(struct context *c, const struct run_exec *v,
 		return fail_errno(err, "create a pipe");
 	copy.copy_dir = dir;
 	(void)fflush(stdout);
-	child = fork();
+	child = child_fork("guard");
 	if (child == 0)
-		exec_in_child(o->run, &copy, ends[1], signals, parent);
+		exec_in_child(o->run, &copy, ends[1], signals);
 	(void)close(ends[1]);
 	if (child < 0) {
 		(void)close(ends[0]);
@@ -264,7 +260,7 @@ static int exec_in_copy(struct context *c, const struct run_exec *v,
 			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 			0600);
 	read_output(ends[0], child, &log);
-	o->status = wait_for_child(child);
+	o->status = status_of_child(child);
 	o->ms = timestamp_monotonic_ms() - begun;
 	o->changed = count_changed(fd, name);
 	o->last = last_line(&log.tail);

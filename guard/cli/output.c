@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/cli/user_git.h"
@@ -213,8 +214,7 @@ void output_pager_end(void)
 	(void)signal(SIGINT, SIG_IGN);
 	(void)fflush(stdout);
 	(void)close(STDOUT_FILENO);
-	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
-		;
+	status = child_wait(pager);
 	pager = 0;
 	(void)signal(SIGINT, SIG_DFL);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "guard/cli/output.h"
 
@@ -53,8 +54,7 @@ static int run_hunk_editor(const char *path, struct err *err)
 		(void)signal(SIGINT, SIG_DFL);
 		exec_editor(path);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = child_wait(pid);
 	(void)signal(SIGINT, interrupt);
 	if (pid < 0)
 		return fail_errno(err, "start the editor");

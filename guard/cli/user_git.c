@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -31,16 +32,6 @@ bool user_git_leave(const char *dir)
 	for (i = 0; repository[i]; i++)
 		(void)unsetenv(repository[i]);
 	return chdir(dir) == 0 && setenv("GIT_DIR", "/dev/null", 1) == 0;
-}
-
-static int wait_for(pid_t pid)
-{
-	int status = 0;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -1;
-	return status;
 }
 
 char *user_git_setting(const char *key)
@@ -67,7 +58,7 @@ char *user_git_setting(const char *key)
 	(void)close(ends[1]);
 	got = pid > 0 ? fd_slurp(ends[0], SETTING_MAX, &value, &ignored) : -1;
 	(void)close(ends[0]);
-	status = pid > 0 ? wait_for(pid) : -1;
+	status = child_wait(pid);
 	if (got < 0 || status != 0)
 		return NULL;
 	while (value.len && value.data[value.len - 1] == '\n')
@@ -145,7 +136,7 @@ static int run_difftool(const char *dir, const char *tool, char *old, char *now,
 			(void)execv(git, arguments);
 		_exit(127);
 	}
-	status = pid > 0 ? wait_for(pid) : -1;
+	status = child_wait(pid);
 	(void)signal(SIGINT, interrupt);
 	if (pid < 0)
 		return fail_errno(err, "start git");

@@ -2,14 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/meta.h"
@@ -91,8 +89,6 @@ static void __attribute__((noreturn)) count_usage(int run_fd, int result_fd)
 	struct usage u = {0};
 	size_t i;
 
-	(void)prctl(PR_SET_NAME, "guard-count");
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* Not the run's lock, nor the caller's pipes. */
 	if (dup3(fcntl(run_fd, F_DUPFD_CLOEXEC, 10), 0, 0) < 0 ||
 	    dup3(fcntl(result_fd, F_DUPFD_CLOEXEC, 10), 1, 0) < 0 ||
@@ -110,14 +106,6 @@ static void __attribute__((noreturn)) count_usage(int run_fd, int result_fd)
 	_exit(fd_write(1, &u, sizeof(u)) < 0);
 }
 
-static void stop_count(struct budget *b)
-{
-	fd_close(&b->result_fd);
-	while (waitpid(b->counter, NULL, 0) < 0 && errno == EINTR)
-		;
-	b->counter = 0;
-}
-
 /* Takes the counter's result, if it has come. */
 static void take_count(struct budget *b, int64_t now)
 {
@@ -127,7 +115,7 @@ static void take_count(struct budget *b, int64_t now)
 
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	stop_count(b);
+	budget_end(b);
 	b->next_count = now + COUNT_SHARE * (now - b->count_began);
 	if (b->next_count < now + TICK_MAX_MS)
 		b->next_count = now + TICK_MAX_MS;
@@ -173,7 +161,7 @@ bool budget_tick(struct budget *b, int *ret_next_ms)
 	    now >= b->next_count + COUNT_EVERY_MS) {
 		if (now < b->next_count)
 			return false;
-		b->counter = background_fork(&b->result_fd);
+		b->counter = background_fork("guard-count", &b->result_fd);
 		if (b->counter == 0)
 			count_usage(b->fd, b->result_fd);
 		if (b->counter < 0) {
@@ -219,8 +207,6 @@ char *budget_explain(const struct budget *b)
 
 void budget_end(struct budget *b)
 {
-	if (!b->counter)
-		return;
-	(void)kill(b->counter, SIGKILL);
-	stop_count(b);
+	fd_close(&b->result_fd);
+	child_end(&b->counter);
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -109,7 +108,6 @@ store_version_in_child(const struct run_versions *d, int fd)
 	struct run_versions_result result = d->last;
 	struct err err;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (background_enter("guard-versions", (int *const[]){&session.fd, &fd},
 			     2) < 0)
 		_exit(1);
@@ -155,7 +153,8 @@ void run_versions_tick(struct run_versions *d)
 		if (len == sizeof(result))
 			d->last = result;
 	} else if (now >= d->next) {
-		d->worker_pid = background_fork(&d->result_fd);
+		d->worker_pid =
+			background_fork("guard-versions", &d->result_fd);
 		if (d->worker_pid == 0)
 			store_version_in_child(d, d->result_fd);
 		if (d->worker_pid < 0)

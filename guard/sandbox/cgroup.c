@@ -7,17 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "guard/sandbox/procfs.h"
@@ -304,12 +303,7 @@ static bool start_unit(struct scope *s, const struct sandbox_policy *p)
 /* Ends the holder and closes the connection. May be called again. */
 static void scope_end(struct scope *s)
 {
-	if (s->holder > 0) {
-		(void)kill(s->holder, SIGKILL);
-		while (waitpid(s->holder, NULL, 0) < 0 && errno == EINTR)
-			;
-		s->holder = 0;
-	}
+	child_end(&s->holder);
 	fd_close(&s->fd);
 }
 
@@ -329,9 +323,8 @@ static bool scope_make(struct scope *s, const struct sandbox_policy *p)
 			       (unsigned long long)now.tv_nsec);
 	/* An idle process: a scope without a process ends at once, and the run
 	 * does not exist yet. */
-	s->holder = fork();
+	s->holder = child_fork("guard-scope");
 	if (s->holder == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)close_range(0, ~0U, 0);
 		for (;;)
 			(void)pause();

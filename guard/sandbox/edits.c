@@ -1,6 +1,5 @@
 #include "guard/sandbox/edits.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sched.h>
@@ -8,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "guard/sandbox/mount.h"
 
@@ -82,11 +81,10 @@ void edits_show(const struct edits *e, pid_t pid1)
 	    mountinfo_load(pid1, &m, &ignored) < 0)
 		return;
 	/* A process that has joined a user namespace cannot leave it. */
-	child = fork();
+	child = child_fork("guard-edits");
 	if (child == 0)
 		show_in_run(e, &m);
-	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)child_wait(child);
 }
 
 int edits_ask(int supervisor_pidfd)

@@ -6,10 +6,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "guard/sandbox/cgroup.h"
 #include "guard/sandbox/filter.h"
@@ -61,14 +61,13 @@ static bool can_load_notifier(void)
 		.code = BPF_RET | BPF_K,
 		.k = SECCOMP_RET_ALLOW,
 	};
-	pid_t pid = fork();
-	int status = 1;
+	pid_t pid = child_fork("guard-probe");
 
 	if (pid == 0) {
 		(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		_exit(filter_load_notifier(&allow, sizeof(allow)) < 0);
 	}
-	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+	return child_wait(pid) == 0;
 }
 
 static void inspect_renames(const struct inspect_report *r)

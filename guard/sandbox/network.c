@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/text.h"
 
@@ -532,10 +533,13 @@ static void __attribute__((noreturn)) supervise_pasta(char **pasta_arguments)
 	struct __user_cap_data_struct none[2] = {0};
 	const char *program = pasta_find();
 	char number[32] = "", **last = pasta_arguments, byte;
+	sigset_t no_signals;
 	int gate[2], status = 0;
 	pid_t pid;
 
 	(void)setsid();
+	(void)sigemptyset(&no_signals);
+	(void)sigprocmask(SIG_SETMASK, &no_signals, NULL);
 	/* pasta fails if SIGPIPE is ignored. */
 	(void)signal(SIGPIPE, SIG_DFL);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || !program ||
@@ -594,11 +598,11 @@ static int start_supervisor(struct pasta *p, int user, int network, int ready,
 			    char **pasta_arguments, struct err *err)
 {
 	pid_t helper, pid = -1;
-	int answer[2], status;
+	int answer[2];
 
 	if (pipe2(answer, O_CLOEXEC) < 0)
 		return fail_errno(err, "start pasta");
-	helper = fork();
+	helper = child_fork("guard-network");
 	if (helper == 0) {
 		if (setns(user, CLONE_NEWUSER) == 0)
 			pid = (pid_t)syscall(SYS_clone,
@@ -618,8 +622,7 @@ static int start_supervisor(struct pasta *p, int user, int network, int ready,
 	    read(answer[0], &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
 		pid = -EAGAIN;
 	(void)close(answer[0]);
-	while (helper > 0 && waitpid(helper, &status, 0) < 0 && errno == EINTR)
-		;
+	(void)child_wait(helper);
 	if (pid < 0)
 		return fail_num(err, -pid, "start pasta");
 	p->pid = pid;
@@ -697,11 +700,7 @@ int pasta_wait(struct pasta *p, struct err *err)
 
 void pasta_end(struct pasta *p)
 {
-	if (p->pid > 0)
-		(void)kill(p->pid, SIGKILL);
-	while (p->pid > 0 && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	p->pid = 0;
+	child_end(&p->pid);
 	fd_close(&p->pid_fd);
 	fd_close(&p->ready_fd);
 	fd_close(&p->log_fd);

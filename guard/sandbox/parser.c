@@ -16,10 +16,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "guard/sandbox/filter.h"
@@ -102,8 +102,7 @@ static pid_t clone_child(struct launch *l, int flags)
 	(void)sigprocmask(SIG_SETMASK, &old, NULL);
 	(void)munmap(stack, STACK);
 	if (pid > 0 && l->num) {
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		(void)child_wait(pid);
 		pid = -1;
 	}
 	return pid;

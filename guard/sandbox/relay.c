@@ -5,12 +5,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/meta.h"
 #include "base/text.h"
@@ -220,24 +220,17 @@ static enum relay_limits check_relay_limits(struct sandbox *sb)
 
 /* Runs until guard kills it. */
 static void __attribute__((noreturn))
-watch_while_suspended(struct sandbox *sb, int wake_fd, pid_t guard)
+watch_while_suspended(struct sandbox *sb, int wake_fd)
 {
 	struct pollfd fds[2] = {{.fd = sb->socket, .events = POLLIN},
 				{.fd = sb->pid_fd, .events = POLLIN}};
-	sigset_t all;
 
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, NULL);
-	(void)prctl(PR_SET_NAME, "guard-awake");
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != guard)
-		_exit(0);
 	while (poll(fds, 2, next_relay_wait(sb)) <= 0)
 		if (check_relay_limits(sb) != RELAY_WITHIN_LIMITS)
 			break;
 	(void)!write(wake_fd, "", 1);
 	for (;;) {
-		(void)kill(guard, SIGCONT);
+		(void)kill(getppid(), SIGCONT);
 		(void)poll(NULL, 0, AGAIN_MS);
 	}
 }
@@ -269,21 +262,17 @@ static void suspend_self(const struct sandbox *sb, int sig)
 static bool suspend_with_command(struct sandbox *sb, int sig)
 {
 	int ends[2] = {-1, -1};
-	pid_t guard = getpid(), child = -1;
-	bool woken = false;
+	pid_t child = -1;
+	bool woken;
 	char byte;
 
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0)
-		child = fork();
+		child = child_fork("guard-awake");
 	if (child == 0)
-		watch_while_suspended(sb, ends[1], guard);
+		watch_while_suspended(sb, ends[1]);
 	suspend_self(sb, sig);
-	if (child > 0) {
-		woken = read(ends[0], &byte, 1) == 1;
-		(void)kill(child, SIGKILL);
-		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	woken = child > 0 && read(ends[0], &byte, 1) == 1;
+	child_end(&child);
 	if (ends[0] >= 0) {
 		(void)close(ends[0]);
 		(void)close(ends[1]);

@@ -7,10 +7,10 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 
 #define FROM 0
 #define TO 1
@@ -50,16 +50,12 @@ static void __attribute__((noreturn))
 copy_stdio(int from, int to, bool is_output)
 {
 	static char data[65536];
-	sigset_t all;
 	ssize_t n;
 
-	/* Signals of the terminal are for the run; the proxy ends at end of
-	 * file. */
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, NULL);
-	(void)prctl(PR_SET_NAME, "guard-ferry");
-	if (!is_output)
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* What the run has written is copied even if guard is killed; the end
+	 * of file ends the proxy. */
+	if (is_output)
+		(void)prctl(PR_SET_PDEATHSIG, 0);
 	from = fcntl(from, F_DUPFD, FIRST_FREE + 1);
 	to = fcntl(to, F_DUPFD, FIRST_FREE + 1);
 	if (from < 0 || to < 0 || dup2(from, FROM) < 0 || dup2(to, TO) < 0 ||
@@ -109,7 +105,7 @@ int stdio_proxy_start(struct stdio_proxies *f,
 			return fail_errno(err, "create a pipe");
 		ours = ends[out ? 0 : 1];
 		theirs = ends[out ? 1 : 0];
-		pid = fork();
+		pid = child_fork("guard-ferry");
 		if (pid == 0)
 			copy_stdio(out ? ours : original_fd,
 				   out ? original_fd : ours, out);
@@ -152,8 +148,7 @@ void stdio_proxy_stop(struct stdio_proxies *f)
 		watch = (int)syscall(SYS_pidfd_open, one->pid, 0);
 		ended = (struct pollfd){.fd = watch, .events = POLLIN};
 		if (watch >= 0 && poll(&ended, 1, DRAIN_MS) != 0)
-			while (waitpid(one->pid, NULL, 0) < 0 && errno == EINTR)
-				;
+			(void)child_wait(one->pid);
 		one->pid = 0;
 	}
 }

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/child.h"
+
 /* First of the temporary descriptors, above the final numbers. */
 #define ASIDE 20
 
@@ -49,7 +51,7 @@ int background_enter(const char *name, int *const *fds, size_t count)
 	return 0;
 }
 
-pid_t background_fork(int *ret_fd)
+pid_t background_fork(const char *name, int *ret_fd)
 {
 	int ends[2];
 	pid_t pid;
@@ -57,7 +59,7 @@ pid_t background_fork(int *ret_fd)
 	*ret_fd = -1;
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -1;
-	pid = fork();
+	pid = child_fork(name);
 	*ret_fd = pid < 0 ? -1 : ends[pid == 0];
 	(void)close(ends[pid != 0]);
 	if (pid < 0)

@@ -19,8 +19,9 @@
  */
 int background_enter(const char *name, int *const *fds, size_t count);
 
-/* As fork(2), with a pipe for the result of the child: *ret_fd is its end in
- * each of the two processes, close-on-exec and nonblocking; -1 on failure. */
-pid_t background_fork(int *ret_fd);
+/* As child_fork(), with a pipe for the result of the child: *ret_fd is its end
+ * in each of the two processes, close-on-exec and nonblocking; -1 on failure.
+ */
+pid_t background_fork(const char *name, int *ret_fd);
 
 #endif

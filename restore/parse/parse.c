@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "restore/parse/parse_wire.h"
@@ -43,8 +44,7 @@ static int end_worker(void)
 	fd_close(&worker.fd);
 	if (worker.pid && worker.owner == getpid()) {
 		(void)kill(worker.pid, SIGKILL);
-		while (waitpid(worker.pid, &status, 0) < 0 && errno == EINTR)
-			;
+		status = child_wait(worker.pid);
 	}
 	worker.pid = 0;
 	return status;
