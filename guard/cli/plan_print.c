@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "base/library.h"
 #include "base/path.h"
-#include "base/sorted.h"
 #include "base/text.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/listing.h"
@@ -25,95 +24,49 @@ static bool changes_owner(const struct step *s)
 	       s->from.uid != entry_apply_owner(&s->to);
 }
 
-/* side: the new entry, or the old one. e: with its loss and risks, or
- * NULL. */
-static void print_step_line(const struct plan *plan, const struct step *s,
-			    const char *path, const struct change_side *side,
-			    const struct view_entry *e)
+/* The new entry, or the old one; e: with its loss, or NULL. */
+static void print_side(const struct view *v, const struct change *c,
+		       char letter, bool now, const struct view_entry *e)
 {
-	static const char *const hows[] = {
-		[STEP_PLAIN] = "",
-		[STEP_MERGED] = "  merged",
-		[STEP_MARKED] = "  conflict markers",
-		[STEP_OVER] = "  replaces your edit",
-	};
-	static const char letters[] = {
-		[STEP_DELETE] = 'D',
-		[STEP_REPLACE] = 'M',
-		[STEP_CREATE] = 'A',
-		[STEP_META] = 'P',
-	};
+	const struct change_side *side = now ? &c->now : &c->old;
+	bool changed = now && !(c->flags & VIEW_TWO_STEPS) && c->old.mode;
 	AUTO(buf) struct buf b = {0};
 
-	styled_row(&b, letters[s->kind], plan->prefix, path[0] ? path : ".",
+	styled_row(&b, letter, v->prefix, c->path[0] ? c->path : ".",
 		   S_ISDIR(side->mode));
-	if (S_ISLNK(side->mode))
-		buf_add_text(&b, "  link");
-	else if (S_ISREG(side->mode))
+	if (S_ISREG(side->mode))
 		buf_printf(&b, "  %s", text_size(side->size));
 	else if (!S_ISDIR(side->mode))
 		buf_printf(&b, "  %s", jsonout_type_text(side->mode));
-	if (s->kind == STEP_REPLACE || s->kind == STEP_META) {
-		bool same_kind = ((s->from.mode ^ s->to.mode) & S_IFMT) == 0;
-
-		if (same_kind && s->from.mode != s->to.mode)
-			buf_printf(&b, "  mode %04o -> %04o",
-				   s->from.mode & 07777, s->to.mode & 07777);
-		if (changes_owner(s))
-			buf_printf(&b, "  owner %u -> %u", s->from.uid,
-				   entry_apply_owner(&s->to));
-	}
+	if (changed && c->kind != CHANGE_TYPE && c->old.mode != c->now.mode)
+		buf_printf(&b, "  mode %04o -> %04o", c->old.mode & 07777,
+			   c->now.mode & 07777);
+	if (changed && c->kind != CHANGE_META && c->old.uid != c->now.uid)
+		buf_printf(&b, "  owner %u -> %u", c->old.uid, c->now.uid);
 	if (e)
 		fold_entry_text(e, &b);
 	styled_line(styled_out(), LINE_ROW, "%s%s", buf_text(&b),
-		    s->kind == STEP_DELETE && s->how == STEP_OVER
-			    ? "  with your edit"
-			    : hows[s->how]);
+		    !now ? c->flags & VIEW_DELETES_EDIT ? "  with your edit"
+							: ""
+		    : c->flags & VIEW_MERGED ? "  merged"
+		    : c->flags & VIEW_MARKED ? "  conflict markers"
+		    : c->flags & VIEW_OVER   ? "  replaces your edit"
+					     : "");
 }
 
-/* The steps of a plan by their paths; of a path that is deleted and created,
- * the creation. */
-struct step_index {
-	struct step_path {
-		const char *path;
-		const struct step *step;
-	} * items;
-	size_t count;
-};
-
-static struct step_index index_steps(const struct plan *plan)
-{
-	struct step_index index = {
-		.items = mem_alloc((plan->steps.count + 1) *
-				   sizeof(*index.items)),
-	};
-	size_t i;
-
-	for (i = 0; i < plan->steps.count; i++)
-		if (plan->steps.items[i].kind != STEP_DELETE)
-			index.items[index.count++] =
-				(struct step_path){plan->steps.items[i].path,
-						   &plan->steps.items[i]};
-	SORT_BY_PATH(index.items, index.count, path);
-	return index;
-}
-
-static void print_planned(const struct plan *plan, const struct step_index *x,
-			  const struct view_entry *e)
+static void print_planned(const struct view *v, const struct view_entry *e)
 {
 	const struct change *c = e->change;
-	const struct step_path *found =
-		FIND_BY_PATH(c->path, x->items, x->count, path);
-	const struct step deletion = {
-		.kind = STEP_DELETE,
-		.how = plan_is_over(plan, c->path) ? STEP_OVER : STEP_PLAIN,
-	};
+	bool two_steps = c->flags & VIEW_TWO_STEPS;
 
-	if (c->old.mode && (!found || found->step->kind == STEP_CREATE))
-		print_step_line(plan, &deletion, c->path, &c->old,
-				found ? NULL : e);
-	if (found)
-		print_step_line(plan, found->step, c->path, &c->now, e);
+	if (two_steps || !c->now.mode)
+		print_side(v, c, 'D', false, two_steps ? NULL : e);
+	if (c->now.mode)
+		print_side(v, c,
+			   two_steps || !c->old.mode ? 'A'
+			   : c->kind == CHANGE_META  ? 'P'
+						     : 'M',
+			   true, e);
 }
 
 /* Which folds come together: deletions, replacements, metadata, the others. */
@@ -138,7 +91,6 @@ int plan_print(struct store *store, const struct plan *plan,
 	       const struct view *judged, struct err *err)
 {
 	AUTO(view) struct view view = {0};
-	struct step_index index;
 	unsigned int rank;
 	size_t i;
 
@@ -147,7 +99,6 @@ int plan_print(struct store *store, const struct plan *plan,
 	if (judged)
 		view_copy_judgement(&view, judged);
 	fold_make(&view, false);
-	index = index_steps(plan);
 	for (rank = 0; rank < 4; rank++) {
 		for (i = 0; i < view.folds.list.count; i++) {
 			const struct fold *fold = &view.folds.list.items[i];
@@ -155,8 +106,7 @@ int plan_print(struct store *store, const struct plan *plan,
 			if (fold_rank(&view, fold) != rank)
 				continue;
 			if (fold->kind == FOLD_NONE)
-				print_planned(plan, &index,
-					      &view.items[fold->entry]);
+				print_planned(&view, &view.items[fold->entry]);
 			else
 				listing_fold(&view, fold, styled_out());
 		}
@@ -164,7 +114,6 @@ int plan_print(struct store *store, const struct plan *plan,
 			(void)listing_moved(&view.own, view.prefix, 0,
 					    styled_out());
 	}
-	free(index.items);
 	return 0;
 }
 

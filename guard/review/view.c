@@ -108,7 +108,7 @@ static int add_planned_deletion(void *arg, const char *path,
 	(void)err;
 	p->view->deleted++;
 	change_list_add(&p->view->own, full_path, CHANGE_DELETED,
-			over ? VIEW_SHOWN : 0, &was, NULL);
+			over ? VIEW_SHOWN | VIEW_DELETES_EDIT : 0, &was, NULL);
 	if (p->moves && !over && !path_has_part(full_path, ".git"))
 		moves_add_copy(p->moves, false, full_path, e);
 	return 0;
@@ -116,12 +116,18 @@ static int add_planned_deletion(void *arg, const char *path,
 
 static void add_planned_step(struct view *v, const struct step *s)
 {
+	static const unsigned int hows[] = {
+		[STEP_PLAIN] = 0,
+		[STEP_MERGED] = VIEW_SHOWN | VIEW_MERGED,
+		[STEP_MARKED] = VIEW_SHOWN | VIEW_MARKED,
+		[STEP_OVER] = VIEW_SHOWN | VIEW_OVER,
+	};
 	struct meta was = entry_meta(&s->from), now = entry_meta(&s->to);
-	unsigned int flags = 0;
+	unsigned int flags = hows[s->how];
 	enum change_kind kind = CHANGE_MODIFIED;
 
-	if (s->how != STEP_PLAIN || (s->kind == STEP_REPLACE &&
-				     s->from.uid != entry_apply_owner(&s->to)))
+	now.uid = entry_apply_owner(&s->to);
+	if (s->kind == STEP_REPLACE && was.uid != now.uid)
 		flags |= VIEW_SHOWN;
 	if (s->kind == STEP_CREATE)
 		kind = CHANGE_ADDED;
@@ -150,7 +156,7 @@ static void join_halves(struct change_list *list)
 			last->old = c->old;
 		if (c->now.mode)
 			last->now = c->now;
-		last->flags |= c->flags;
+		last->flags |= c->flags | VIEW_TWO_STEPS;
 		last->kind = CHANGE_TYPE;
 	}
 	list->count = kept;

@@ -35,9 +35,14 @@ enum loss {
 	LOSS_NO_COPY, /* the only copy is deleted, emptied or replaced */
 };
 
-/* A flag of a change in the view of a plan: a step that is never folded away,
- * since it merges, replaces an edit of the user, or sets an owner. */
+/* Flags of a change in the view of a plan. SHOWN: a step that is never folded
+ * away, since it merges, replaces an edit of the user, or sets an owner. */
 #define VIEW_SHOWN 0x1000u
+#define VIEW_MERGED 0x2000u
+#define VIEW_MARKED 0x4000u /* with conflict markers */
+#define VIEW_OVER 0x8000u /* replaces an edit */
+#define VIEW_DELETES_EDIT 0x10000u
+#define VIEW_TWO_STEPS 0x20000u /* a deletion and a creation */
 
 struct view_entry {
 	const struct change *change; /* path, kind, flags, both sides */
@@ -111,9 +116,10 @@ void view_clear_folds(struct view *v);
 /* The changes of a live layer, in the order of the scan or sorted otherwise:
  * the list itself stays as it is. Entries in a .git are included. */
 void view_of_changes(const struct changes_root *root, struct view *ret);
-/* The paths that a plan changes, a deleted directory with its entries. Steps
- * that only set a time are left out. moves: the list has the moves, too;
- * deletions of the user's edits and merged files are none. */
+/* The paths that a plan changes, a deleted directory with its entries, with the
+ * owner that a new file will have. Steps that only set a time are left out.
+ * moves: the list has the moves, too; deletions of the user's edits and merged
+ * files are none. */
 int view_of_plan(struct store *store, const struct plan *plan, bool moves,
 		 struct view *ret, struct err *err);
 
