@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -88,26 +89,38 @@ static void end_names(struct name_list *l)
 		buf_printf(l->to, ", and %zu more", l->total - l->listed);
 }
 
-typedef bool entry_filter(const struct view_entry *e);
+/* The entries that a line is about. */
+struct match {
+	enum loss loss; /* LOSS_NONE: of any */
+	enum risk_level level; /* the worst of its risks; RISK_NONE: any */
+	bool deleted; /* only files that are deleted */
+};
+
+static bool is_wanted(const struct match *m, const struct view_entry *e)
+{
+	return (!m->loss || e->loss == m->loss) &&
+	       (!m->level || risks_worst(&e->risks) == m->level) &&
+	       (!m->deleted || !e->change->now.mode);
+}
 
 /* The number of wanted entries from i on in the topmost directory of the i-th.
  */
-static size_t count_in_dir(const struct view *v, size_t i, entry_filter *wanted,
-			   size_t *ret_end)
+static size_t count_in_dir(const struct view *v, size_t i,
+			   const struct match *wanted, size_t *ret_end)
 {
 	const char *path = v->items[i].change->path;
 	auto_free char *dir = mem_strndup(path, strcspn(path, "/"));
 	size_t n = 0;
 
 	for (; i < v->count && path_below(v->items[i].change->path, dir); i++)
-		n += wanted(&v->items[i]);
+		n += is_wanted(wanted, &v->items[i]);
 	*ret_end = i;
 	return n;
 }
 
 /* The directories with many wanted entries, or the other names. */
 static void add_view_names(struct name_list *l, const struct view *v,
-			   entry_filter *wanted, bool dirs)
+			   const struct match *wanted, bool dirs)
 {
 	size_t i, n, end;
 
@@ -115,7 +128,7 @@ static void add_view_names(struct name_list *l, const struct view *v,
 		const char *path = v->items[i].change->path;
 		AUTO(buf) struct buf name = {0};
 
-		if (!wanted(&v->items[i]))
+		if (!is_wanted(wanted, &v->items[i]))
 			continue;
 		n = count_in_dir(v, i, wanted, &end);
 		text_escape_name(&name, v->prefix);
@@ -150,17 +163,18 @@ static void add_line(struct verdict *v, const char *id, enum risk_level level,
 	};
 }
 
-static size_t count_entries(const struct judgement *j, entry_filter *wanted)
+static size_t count_entries(const struct judgement *j,
+			    const struct match *wanted)
 {
 	size_t n = 0, i, k;
 
 	for (i = 0; i < j->count; i++)
 		for (k = 0; k < j->views[i].count; k++)
-			n += wanted(&j->views[i].items[k]);
+			n += is_wanted(wanted, &j->views[i].items[k]);
 	return n;
 }
 
-static void add_names(const struct judgement *j, entry_filter *wanted,
+static void add_names(const struct judgement *j, const struct match *wanted,
 		      size_t total, struct buf *to)
 {
 	struct name_list l = {.to = to, .total = total};
@@ -173,96 +187,56 @@ static void add_names(const struct judgement *j, entry_filter *wanted,
 	end_names(&l);
 }
 
-static bool has_no_copy(const struct view_entry *e)
+/* A line of a sentence, the names, and for status a brief text; both begin with
+ * a number. */
+static void add_loss(const struct judgement *j, const struct match *wanted,
+		     const char *id, enum risk_level level, const char *noun,
+		     const char *sentence, const char *brief, struct verdict *v)
 {
-	return e->loss == LOSS_NO_COPY;
-}
+	size_t n = count_entries(j, wanted);
+	AUTO(buf) struct buf text = {0};
 
-static bool has_no_copy_left(const struct view_entry *e)
-{
-	return has_no_copy(e) && !e->change->now.mode;
-}
-
-static bool has_lost_work(const struct view_entry *e)
-{
-	return e->loss == LOSS_WORK;
-}
-
-static bool is_critical(const struct view_entry *e)
-{
-	return risks_worst(&e->risks) == RISK_CRITICAL;
-}
-
-static bool is_high(const struct view_entry *e)
-{
-	return risks_worst(&e->risks) == RISK_HIGH;
-}
-
-static bool is_deleted_file(const struct view_entry *e)
-{
-	return S_ISREG(e->change->old.mode) && !e->change->now.mode &&
-	       e->loss == LOSS_UNKNOWN;
-}
-
-static bool is_deleted_in_home(const struct view_entry *e)
-{
-	return e->loss == LOSS_HOME;
-}
-
-static bool is_unknown(const struct view_entry *e)
-{
-	return e->loss == LOSS_UNKNOWN;
+	if (!n)
+		return;
+	buf_printf(&text, "%s %s", text_count(n, noun), sentence);
+	add_names(j, wanted, n, &text);
+	add_line(v, id, level, n, &text, mem_printf("%zu %s", n, brief));
 }
 
 static void add_losses(const struct judgement *j, struct verdict *v)
 {
-	size_t n = count_entries(j, has_no_copy);
-	size_t deleted = count_entries(j, has_no_copy_left);
-	AUTO(buf) struct buf copies = {0}, work = {0};
+	static const struct match copies = {.loss = LOSS_NO_COPY};
+	static const struct match deleted_copies = {.loss = LOSS_NO_COPY,
+						    .deleted = true};
+	static const struct match work = {.loss = LOSS_WORK};
+	size_t n = count_entries(j, &copies);
+	size_t deleted = count_entries(j, &deleted_copies);
 
-	if (n) {
-		auto_free char *noun =
-			mem_printf("%s file", deleted == n ? "deleted"
-					      : deleted	   ? "lost"
-							   : "overwritten");
-
-		buf_printf(&copies, "%s %s no other copy", text_count(n, noun),
-			   n == 1 ? "has" : "have");
-		add_names(j, has_no_copy, n, &copies);
-		add_line(v, "no-copy", RISK_CRITICAL, n, &copies,
-			 mem_printf("%zu only %s", n,
-				    n == 1 ? "copy" : "copies"));
-	}
-	n = count_entries(j, has_lost_work);
-	if (n) {
-		buf_printf(&work, "%s lost uncommitted work",
-			   text_count(n, "file"));
-		add_names(j, has_lost_work, n, &work);
-		add_line(v, "work-lost", RISK_CRITICAL, n, &work,
-			 mem_printf("%zu lost work", n));
-	}
+	add_loss(j, &copies, "no-copy", RISK_CRITICAL,
+		 deleted == n ? "deleted file"
+		 : deleted    ? "lost file"
+			      : "overwritten file",
+		 n == 1 ? "has no other copy" : "have no other copy",
+		 n == 1 ? "only copy" : "only copies", v);
+	add_loss(j, &work, "work-lost", RISK_CRITICAL, "file",
+		 "lost uncommitted work", "lost work", v);
 }
 
 /* Applied only by their paths, and nowhere in git. */
 static void add_home_losses(const struct judgement *j, struct verdict *v)
 {
-	size_t n = count_entries(j, is_deleted_in_home);
-	AUTO(buf) struct buf text = {0};
+	static const struct match home = {.loss = LOSS_HOME};
 
-	if (!n)
-		return;
-	buf_printf(&text, "%s deleted in your home directory",
-		   text_count(n, "file"));
-	add_names(j, is_deleted_in_home, n, &text);
-	add_line(v, "home-deleted", RISK_HIGH, n, &text,
-		 mem_printf("%zu deleted in home", n));
+	add_loss(j, &home, "home-deleted", RISK_HIGH, "file",
+		 "deleted in your home directory", "deleted in home", v);
 }
 
 /* One change is named with its risk, several with their names alone. */
 static void add_risks(const struct judgement *j, enum risk_level level,
-		      entry_filter *wanted, struct verdict *v)
+		      struct verdict *v)
 {
-	size_t n = count_entries(j, wanted), i, k;
+	const struct match wanted = {.level = level};
+	size_t n = count_entries(j, &wanted), i, k;
 	const char *id = level == RISK_CRITICAL ? "critical" : "high";
 	AUTO(buf) struct buf text = {0};
 
@@ -275,7 +249,7 @@ static void add_risks(const struct judgement *j, enum risk_level level,
 			const struct view_entry *e = &view->items[k];
 			auto_free char *sentence = NULL;
 
-			if (!wanted(e))
+			if (!is_wanted(&wanted, e))
 				continue;
 			text_escape_name(&text, view->prefix);
 			text_escape_name(&text, e->change->path);
@@ -288,7 +262,7 @@ static void add_risks(const struct judgement *j, enum risk_level level,
 			   level == RISK_CRITICAL
 				   ? "changes act without being asked"
 				   : "changes to look at first");
-		add_names(j, wanted, n, &text);
+		add_names(j, &wanted, n, &text);
 	}
 	if (text_width(buf_text(&text)) > VERDICT_COLUMNS) {
 		text.len = text_fit(buf_text(&text), VERDICT_COLUMNS - 3);
@@ -327,6 +301,9 @@ static void add_refs(const struct judgement *j, struct verdict *v)
 
 static void add_unexamined(const struct judgement *j, struct verdict *v)
 {
+	static const struct match unknown = {.loss = LOSS_UNKNOWN};
+	static const struct match deleted = {.loss = LOSS_UNKNOWN,
+					     .deleted = true};
 	const char *unread = NULL;
 	bool repository = false;
 	AUTO(buf) struct buf text = {0};
@@ -336,7 +313,7 @@ static void add_unexamined(const struct judgement *j, struct verdict *v)
 		unread = unread ? unread : j->losses[i].unread;
 		repository |= j->losses[i].repository;
 	}
-	n = count_entries(j, is_deleted_file);
+	n = count_entries(j, &deleted);
 	if (n && !repository && !unread) {
 		buf_printf(&text, "no git repository: %s deleted",
 			   text_count(n, "file"));
@@ -344,7 +321,7 @@ static void add_unexamined(const struct judgement *j, struct verdict *v)
 			 mem_printf("%zu deleted, no git", n));
 		return;
 	}
-	n = count_entries(j, is_unknown);
+	n = count_entries(j, &unknown);
 	if (!n)
 		return;
 	buf_printf(&text, "%s %s not compared with git%s%s",
@@ -358,11 +335,11 @@ void verdict_make(const struct judgement *j, bool complete, struct verdict *ret)
 {
 	*ret = (struct verdict){.complete = complete};
 	add_losses(j, ret);
-	add_risks(j, RISK_CRITICAL, is_critical, ret);
+	add_risks(j, RISK_CRITICAL, ret);
 	add_home_losses(j, ret);
 	add_refs(j, ret);
 	add_unexamined(j, ret);
-	add_risks(j, RISK_HIGH, is_high, ret);
+	add_risks(j, RISK_HIGH, ret);
 }
 
 /* --- the cache --- */
@@ -392,53 +369,33 @@ int verdict_save(int run_fd, struct verdict_key key, const struct verdict *v,
 			    err);
 }
 
-/* Cuts the next field off. */
-static char *take_field(char **at, char end)
-{
-	char *field = *at, *stop = field ? strchr(field, end) : NULL;
-
-	if (!stop)
-		return NULL;
-	*stop = '\0';
-	*at = stop + 1;
-	return field;
-}
-
+/* One line of a verdict; at: behind it on return. */
 static bool load_line(char **at, struct verdict *v)
 {
-	struct verdict_line line = {0};
-	char *level = take_field(at, '\t'), *id = take_field(at, '\t');
-	char *count = take_field(at, '\t'), *brief = take_field(at, '\t');
-	char *text = take_field(at, '\n');
+	char *level = strsep(at, "\t"), *id = strsep(at, "\t");
+	char *count = strsep(at, "\t"), *brief = strsep(at, "\t");
+	char *text = strsep(at, "\n");
 	unsigned long number, worst;
 	size_t i;
 
-	if (!text || v->count == VERDICT_LINES_MAX ||
+	/* A text without its line feed is cut. */
+	if (!text || !*at || v->count == VERDICT_LINES_MAX ||
 	    parse_number(level, RISK_CRITICAL, &worst) < 0 ||
 	    parse_number(count, UINT32_MAX, &number) < 0)
 		return false;
-	line = (struct verdict_line){.level = (enum risk_level)worst,
-				     .count = number};
 	for (i = 0; i < sizeof(ids) / sizeof(*ids); i++)
 		if (strcmp(ids[i], id) == 0)
-			line.id = ids[i];
-	if (!line.id)
+			break;
+	if (i == sizeof(ids) / sizeof(*ids))
 		return false;
-	line.text = mem_strdup(text);
-	line.brief = mem_strdup(brief);
-	v->items[v->count++] = line;
+	v->items[v->count++] = (struct verdict_line){
+		.id = ids[i],
+		.level = (enum risk_level)worst,
+		.count = number,
+		.text = mem_strdup(text),
+		.brief = mem_strdup(brief),
+	};
 	return true;
-}
-
-/* "KEY NUMBER" */
-static bool load_number(char **at, const char *key, unsigned long max,
-			unsigned long *ret)
-{
-	char *name = take_field(at, ' ');
-	char *number = name ? take_field(at, '\n') : NULL;
-
-	return number && strcmp(name, key) == 0 &&
-	       parse_number(number, max, ret) == 0;
 }
 
 int verdict_load(int run_fd, struct verdict_key key, struct verdict *ret)
@@ -446,8 +403,9 @@ int verdict_load(int run_fd, struct verdict_key key, struct verdict *ret)
 	auto_free char *head = cache_head(key);
 	AUTO(verdict) struct verdict v = {0};
 	AUTO(buf) struct buf b = {0};
-	unsigned long complete, lines;
+	unsigned int complete, lines;
 	struct err ignored;
+	int len = 0;
 	char *at;
 
 	if (!key.result ||
@@ -455,10 +413,12 @@ int verdict_load(int run_fd, struct verdict_key key, struct verdict *ret)
 	    strncmp(buf_text(&b), head, strlen(head)) != 0)
 		return 0;
 	at = (char *)b.data + strlen(head);
-	if (!load_number(&at, "complete", 1, &complete) ||
-	    !load_number(&at, "lines", VERDICT_LINES_MAX, &lines))
+	if (sscanf(at, "complete %1u\nlines %3u\n%n", &complete, &lines,
+		   &len) != 2 ||
+	    !len)
 		return 0;
 	v.complete = complete;
+	at += len;
 	while (*at)
 		if (!load_line(&at, &v))
 			return 0;
