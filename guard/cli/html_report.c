@@ -14,6 +14,7 @@
 #include "guard/cli/listing.h"
 #include "guard/cli/output.h"
 #include "guard/cli/risk_show.h"
+#include "guard/cli/verdict_show.h"
 #include "guard/review/fold.h"
 
 /* A longer list is folded in. */
@@ -394,19 +395,12 @@ int html_report_write(const char *file, const struct session *s,
 int html_report_write_run(const char *file, struct context *c,
 			  const struct resolved_run *p, struct err *err)
 {
-	const struct session *s = &p->session;
-	AUTO(changes) struct changes changes = CHANGES_NONE;
-	AUTO(judgement) struct judgement j = {0};
-	AUTO(verdict) struct verdict verdict = {0};
-	size_t i;
+	AUTO(judged_run) struct judged_run r = {0};
 
-	if (changes_load_own(c, s, &changes, err) < 0)
+	if (judged_run_load(c, p, NULL, NULL, &r, err) < 0)
 		return -err->num;
-	changes_find_moves(&changes);
-	resolve_run_filter(p, &changes);
-	for (i = 0; i < changes.root_count; i++)
-		diffshow_sort(&changes.roots[i].list);
-	verdict_make(&j, judgement_make(c, s, &changes, JUDGEMENT_ALL, &j),
-		     &verdict);
-	return html_report_write(file, s, &changes, &j, &verdict, err);
+	judged_run_end(p, &r);
+	(void)judgement_read(&r.judgement, JUDGEMENT_ALL);
+	return html_report_write(file, &p->session, &r.changes, &r.judgement,
+				 &r.verdict, err);
 }
