@@ -2,7 +2,6 @@
 #include "guard/change/changes.h"
 #include "base/path.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/diffruns.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/diffsnaps.h"
 #include "guard/cli/html_report.h"
@@ -292,9 +291,8 @@ static int diff_two_runs(struct context *c, struct session *a,
 				    text_quote(a->project));
 		mem_list_add(&paths, path_rest(path, a->project));
 	}
-	if (!o->no_pager && o->form <= FORM_STAT)
-		output_pager_start("diff");
-	got = diffruns(c, a, b, paths, count, o, err);
+	diffshow_start(o);
+	got = diffsnaps_runs(c, a, b, paths, count, o, err);
 	if (got < 0)
 		return got;
 	return output_finish() ? got : STATUS_REFUSED;
@@ -322,7 +320,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 
 	if (context_open(c, true, err) < 0)
 		return -err->num;
-	got = diffruns_open(c, count - dashed, argv, &a, &b, err);
+	got = diffsnaps_open_runs(c, count - dashed, argv, &a, &b, err);
 	points = got ? 0 : diffsnaps_points(c, count - dashed, argv, err);
 	if (got >= 0 && points >= 0 && got + points &&
 	    (o->risk || o->form == FORM_KINDS || o->form >= FORM_HTML))
@@ -367,8 +365,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	if (!o->no_renames)
 		changes_find_moves(&changes);
 	resolve_run_filter(&p, &changes);
-	if (!o->no_pager && o->form <= FORM_STAT)
-		output_pager_start("diff");
+	diffshow_start(o);
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still running: these are its changes so far\n");
 	if (judge_and_print(c, &p, &changes, o, &result, err) < 0)

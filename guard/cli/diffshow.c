@@ -29,6 +29,12 @@ static int by_kind(const void *a, const void *b)
 #define COMMAND_LINES 3u
 #define CUT_MARK "..."
 
+void diffshow_start(const struct diff_options *o)
+{
+	if (!o->no_pager && o->form <= FORM_STAT)
+		output_pager_start("diff");
+}
+
 void diffshow_head(const struct session *s, struct buf *to)
 {
 	AUTO(buf) struct buf command = {0};

@@ -40,6 +40,9 @@ struct diff_options {
 	const char *tool; /* of LAYOUT_TOOL; NULL: of the user's settings */
 };
 
+/* The pager, before the first output. */
+void diffshow_start(const struct diff_options *o);
+
 /* The run, its command and "in PROJECT: "; the caller appends the changes. */
 void diffshow_head(const struct session *s, struct buf *to);
 

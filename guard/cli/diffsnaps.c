@@ -14,6 +14,7 @@
 #include "guard/change/delta.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/jsonout.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/cli/listing.h"
 #include "guard/change/resolve_run.h"
 #include "restore/transaction.h"
@@ -160,7 +161,7 @@ static int snapshot_current_files(struct context *c, struct diff_point *a,
 /* --- differences --- */
 
 struct point_pair {
-	struct store *store;
+	struct store *const *store; /* the context's */
 	struct diff_point *a, *b;
 };
 
@@ -178,7 +179,7 @@ static bool is_unrecorded(void *arg, const char *path, bool now)
 	whole = path_join(s->base, path);
 	return snapshot_has_note(&s->snapshot, NOTE_INCOMPLETE,
 				 path_rest(whole, s->snapshot.root_path)) ||
-	       snapshot_covers_path(pair->store, &s->snapshot, whole,
+	       snapshot_covers_path(*pair->store, &s->snapshot, whole,
 				    &ignored) == 0;
 }
 
@@ -270,90 +271,268 @@ static void print_differences(const struct point_pair *s,
 
 /* --- all of it --- */
 
-/* Keeps the named paths; a path that neither side has is an error. */
-static int keep_named_paths(const struct point_pair *s, char **argv, int count,
-			    struct change_list *list, struct err *err)
+/* paths: only these, below the compared directory; NULL: all. */
+static int compare_points(struct point_pair *s, const char *const *paths,
+			  const struct diff_options *o, struct err *err)
 {
-	auto_free const char **rests =
-		mem_resize(NULL, (size_t)count + 1, sizeof(*rests));
-	char **paths = mem_zalloc(((size_t)count + 1) * sizeof(*paths));
-	int i, got = 0;
+	AUTO(changes) struct changes changes = changes_of_project();
+	struct changes_root *root = changes_project(&changes);
 
-	for (i = 0; i < count && got >= 0; i++) {
-		AUTO(entry) struct entry a = {0}, b = {0};
-
-		paths[i] = resolve_run_path(argv[i], err);
-		if (!paths[i]) {
-			got = -err->num;
-		} else if (!path_below(paths[i], s->a->base)) {
-			got = fail(err, EXDEV, "%s is not in %s",
-				   text_quote(paths[i]),
-				   text_quote(s->a->base));
-		} else {
-			rests[i] = path_rest(paths[i], s->a->base);
-			got = tree_lookup(s->store, &s->a->top, rests[i], &a,
-					  err);
-			if (got == 0)
-				got = tree_lookup(s->store, &s->b->top,
-						  rests[i], &b, err);
-			if (got == 0)
-				got = fail(err, ENOENT,
-					   "%s is in neither of the two states",
-					   text_quote(argv[i]));
-		}
-	}
-	rests[i] = NULL;
-	if (got >= 0 && count)
-		changes_filter(list, rests);
-	while (i-- > 0)
-		free(paths[i]);
-	free(paths);
-	return got < 0 ? got : 0;
-}
-
-static int compare_points(struct context *c, char **argv, int points,
-			  struct point_pair *s, struct changes_root *root,
-			  struct err *err)
-{
-	int got = context_store(c, points == 1 ? STORE_WRITE : STORE_READ, err);
-
-	s->store = c->store;
-	if (got == 0)
-		got = load_point(c, argv[0], points < 2, s->a, err);
-	if (got == 0)
-		got = points == 1 ? snapshot_current_files(c, s->a, s->b, err)
-				  : load_point(c, argv[1], false, s->b, err);
-	if (got == 0)
-		got = find_common_top(c, s->a, s->b, err);
-	if (got < 0)
-		return got;
 	root->delta = mem_zalloc(sizeof(*root->delta));
-	root->delta->store = &c->store;
+	root->delta->store = s->store;
 	entry_copy(&root->delta->old, &s->a->top);
 	entry_copy(&root->delta->now, &s->b->top);
 	root->list.flags_known = true;
-	return delta_list(root->delta, is_unrecorded, s, &root->list, err);
+	if (delta_list(root->delta, is_unrecorded, s, &root->list, err) < 0)
+		return -err->num;
+	if (!o->no_renames)
+		changes_find_moves(&changes);
+	if (paths)
+		changes_filter(&root->list, paths);
+	diffshow_start(o);
+	print_differences(s, &changes, o);
+	if (!output_finish() || !diffshow_has_compared())
+		return STATUS_REFUSED;
+	return o->exit_code && root->list.count;
+}
+
+/* --- snapshots --- */
+
+/* The named paths below the compared directory; one that neither side has is an
+ * error. */
+static int list_named_paths(const struct point_pair *s, char **argv, int count,
+			    char ***ret, struct err *err)
+{
+	int i, got;
+
+	for (i = 0; i < count; i++) {
+		AUTO(entry) struct entry a = {0}, b = {0};
+		auto_free char *path = resolve_run_path(argv[i], err);
+
+		if (!path)
+			return -err->num;
+		if (!path_below(path, s->a->base))
+			return fail(err, EXDEV, "%s is not in %s",
+				    text_quote(path), text_quote(s->a->base));
+		mem_list_add(ret, path_rest(path, s->a->base));
+		got = tree_lookup(*s->store, &s->a->top, (*ret)[i], &a, err);
+		if (got == 0)
+			got = tree_lookup(*s->store, &s->b->top, (*ret)[i], &b,
+					  err);
+		if (got < 0)
+			return got;
+		if (!got)
+			return fail(err, ENOENT,
+				    "%s is in neither of the two states",
+				    text_quote(argv[i]));
+	}
+	return 0;
 }
 
 int diffsnaps(struct context *c, char **argv, int points, int count,
 	      const struct diff_options *o, struct err *err)
 {
 	AUTO(diff_point) struct diff_point a = {0}, b = {0};
-	AUTO(changes) struct changes changes = changes_of_project();
-	struct changes_root *root = changes_project(&changes);
-	struct change_list *list = &root->list;
-	struct point_pair s = {.a = &a, .b = &b};
+	AUTO(mem_list) char **paths = NULL;
+	struct point_pair s = {.store = &c->store, .a = &a, .b = &b};
+	int got = context_store(c, points == 1 ? STORE_WRITE : STORE_READ, err);
 
-	if (compare_points(c, argv, points, &s, root, err) < 0)
+	if (got == 0)
+		got = load_point(c, argv[0], points < 2, &a, err);
+	if (got == 0)
+		got = points == 1 ? snapshot_current_files(c, &a, &b, err)
+				  : load_point(c, argv[1], false, &b, err);
+	if (got == 0)
+		got = find_common_top(c, &a, &b, err);
+	if (got == 0)
+		got = list_named_paths(&s, argv + points, count - points,
+				       &paths, err);
+	return got < 0 ? got
+		       : compare_points(&s, (const char *const *)paths, o, err);
+}
+
+/* --- runs --- */
+
+struct run_side {
+	const struct session *session;
+	struct changes changes; /* in the order of path_compare() */
+	struct snapshot result;
+};
+
+static void run_side_free(struct run_side *s)
+{
+	changes_free(&s->changes);
+	snapshot_free(&s->result);
+}
+
+int diffsnaps_open_runs(struct context *c, int count, char **argv,
+			struct session *a, struct session *b, struct err *err)
+{
+	struct session *const ret[] = {a, b};
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
+
+		if (count < 2 ||
+		    resolve_run_open(c, 1, &argv[i], 0, false, &p, err) < 0 ||
+		    !p.named)
+			return 0;
+		*ret[i] = p.session;
+		p.session = SESSION_NONE;
+	}
+	return 1;
+}
+
+static int load_side(struct context *c, struct run_side *s, struct err *err)
+{
+	if (!s->session->roots[0].result)
+		return fail(err, ENODATA, "run %s has no stored result%s%s",
+			    session_label(s->session),
+			    resolve_run_is_running(s->session)
+				    ? " while it is running: guard stop "
+				    : "",
+			    resolve_run_is_running(s->session)
+				    ? session_label(s->session)
+				    : "");
+	if (catalog_load(c->store, s->session->roots[0].result, &s->result,
+			 err) < 0 ||
+	    changes_load_own(c, s->session, &s->changes, err) < 0)
 		return -err->num;
-	if (!o->no_renames)
-		changes_find_moves(&changes);
-	if (keep_named_paths(&s, argv + points, count - points, list, err) < 0)
-		return -err->num;
-	if (!o->no_pager && o->form <= FORM_STAT)
-		output_pager_start("diff");
-	print_differences(&s, &changes, o);
-	if (!output_finish() || !diffshow_has_compared())
-		return STATUS_REFUSED;
-	return o->exit_code && list->count;
+	return 0;
+}
+
+static bool is_wanted(char *const *paths, int count, const char *path)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (!*paths[i] || path_below(path, paths[i]))
+			return true;
+	return !count;
+}
+
+struct run_rows {
+	struct table table;
+	json_t *json;
+	char **differing; /* paths whose results differ */
+	size_t listed;
+};
+
+static void add_row(struct run_rows *rows, const struct run_side *only,
+		    const struct change *item, bool second, bool same)
+{
+	AUTO(buf) struct buf name = {0};
+	auto_free char *side =
+		only ? mem_printf("only %s", session_label(only->session))
+		     : mem_strdup(same ? "both, the same"
+				       : "both, differently");
+	json_t *object = json_object();
+
+	jsonout_text(object, "path", item->path);
+	jsonout_set(object, "side",
+		    only ? json_integer(second ? 2 : 1) : json_string("both"));
+	jsonout_bool(object, "same", same);
+	jsonout_add(rows->json, object);
+	text_escape_name(&name, item->path);
+	table_row(&rows->table,
+		  (const char *const[]){
+			  side,
+			  (const char[]){changes_letter(item->kind), '\0'},
+			  buf_text(&name)});
+	if (!same)
+		mem_list_add(&rows->differing, item->path);
+	rows->listed++;
+}
+
+/* Goes through both lists, which have the same order, at once. */
+static int add_rows(struct context *c, struct run_side *sides, char **paths,
+		    int count, struct run_rows *rows, struct err *err)
+{
+	const struct change_list *a = &changes_project(&sides[0].changes)->list;
+	const struct change_list *b = &changes_project(&sides[1].changes)->list;
+	size_t i = 0, k = 0;
+
+	while (i < a->count || k < b->count) {
+		int order = i == a->count   ? 1
+			    : k == b->count ? -1
+					    : path_compare(a->items[i].path,
+							   b->items[k].path);
+		const struct change *item =
+			order <= 0 ? &a->items[i] : &b->items[k];
+		AUTO(entry) struct entry left = {0}, right = {0};
+
+		i += order <= 0;
+		k += order >= 0;
+		if (item->flags & CHANGES_NOISE || item->flags & CHANGE_GIT ||
+		    !is_wanted(paths, count, item->path))
+			continue;
+		if (tree_lookup(c->store, &sides[0].result.root, item->path,
+				&left, err) < 0 ||
+		    tree_lookup(c->store, &sides[1].result.root, item->path,
+				&right, err) < 0)
+			return -err->num;
+		add_row(rows,
+			order < 0   ? &sides[0]
+			: order > 0 ? &sides[1]
+				    : NULL,
+			item, order > 0, entry_same_state(&left, &right));
+	}
+	return 0;
+}
+
+/* From the first result to the second, the paths that differ. */
+static int compare_results(struct context *c, const struct run_side *sides,
+			   char **differing, const struct diff_options *o,
+			   struct err *err)
+{
+	const char *base = sides[0].session->project;
+	/* Borrowed. */
+	struct diff_point a = {sides[0].result, sides[0].result.root, base};
+	struct diff_point b = {sides[1].result, sides[1].result.root, base};
+	struct point_pair s = {.store = &c->store, .a = &a, .b = &b};
+
+	return compare_points(&s, (const char *const *)differing, o, err);
+}
+
+int diffsnaps_runs(struct context *c, const struct session *a,
+		   const struct session *b, char **paths, int count,
+		   const struct diff_options *o, struct err *err)
+{
+	struct run_side sides[] = {{.session = a, .changes = CHANGES_NONE},
+				   {.session = b, .changes = CHANGES_NONE}};
+	struct run_rows rows = {
+		.table = {.columns = 3},
+		.json = json_array(),
+	};
+	int got;
+
+	if (strcmp(a->project, b->project) != 0)
+		return fail(err, EXDEV,
+			    "%s and %s are runs of different projects",
+			    session_label(a), session_label(b));
+	got = context_store(c, STORE_READ, err);
+	if (got == 0)
+		got = load_side(c, &sides[0], err);
+	if (got == 0)
+		got = load_side(c, &sides[1], err);
+	if (got == 0)
+		got = add_rows(c, sides, paths, count, &rows, err);
+	if (got == 0 && o->form == FORM_JSON)
+		jsonstream_print_list("guard.diff-runs/1", "paths",
+				      TAKE(rows.json));
+	else if (got == 0 && o->form <= FORM_STAT)
+		table_print(&rows.table, "", stdout);
+	if (got == 0 && rows.differing && o->form != FORM_JSON)
+		got = compare_results(c, sides, rows.differing, o, err);
+	if (got == 0 && !rows.listed)
+		output_print("neither run changed anything here");
+	if (got == 0)
+		got = o->exit_code && rows.differing;
+	table_free(&rows.table);
+	json_decref(rows.json);
+	mem_list_free(&rows.differing);
+	run_side_free(&sides[0]);
+	run_side_free(&sides[1]);
+	return got;
 }

@@ -1,11 +1,13 @@
 /*
- * `guard diff` between two snapshots, or one and the files as they are now.
+ * `guard diff` between two snapshots, one and the files as they are now, or two
+ * runs of a project.
  */
 #ifndef GUARD_CLI_DIFFSNAPS_H
 #define GUARD_CLI_DIFFSNAPS_H
 
 #include "guard/state/context.h"
 #include "guard/cli/diffshow.h"
+#include "overlay/session.h"
 
 /*
  * The number of operands that are points in time, before the first other one:
@@ -23,5 +25,21 @@ int diffsnaps_points(struct context *c, int count, char **argv,
  */
 int diffsnaps(struct context *c, char **argv, int points, int count,
 	      const struct diff_options *o, struct err *err);
+
+/*
+ * Opens the runs when the first two of the operands name runs: 1; otherwise 0.
+ */
+int diffsnaps_open_runs(struct context *c, int count, char **argv,
+			struct session *a, struct session *b, struct err *err);
+
+/*
+ * Lists the paths that at least one of the runs changed, by which run and
+ * whether both results are equal, then the difference from the first result to
+ * the second. paths: only these. The home directory is not compared. Returns
+ * the exit status, or negative; -EXDEV: the runs are of different projects.
+ */
+int diffsnaps_runs(struct context *c, const struct session *a,
+		   const struct session *b, char **paths, int count,
+		   const struct diff_options *o, struct err *err);
 
 #endif
