@@ -226,13 +226,11 @@ static bool is_below_glob(const char *glob, const char *path)
 /* Never noise: deletions, executable changes, and deceptive changes. */
 static bool is_noise(const struct change *c, const char *glob)
 {
-	enum risk_level level;
-
 	return (c->kind == CHANGE_ADDED || c->kind == CHANGE_MODIFIED) &&
 	       !(c->flags & (CHANGE_SETID | CHANGE_NODE)) &&
 	       (S_ISDIR(c->now.mode) ||
 		(S_ISREG(c->now.mode) && !(c->now.mode & 0111))) &&
-	       (!risk_by_name(c->path, &level) || level < RISK_HIGH) &&
+	       risk_by_name(c->path) < RISK_HIGH &&
 	       is_below_glob(glob, c->path);
 }
 

@@ -18,7 +18,7 @@ bool risk_show_wants(struct fold_repeats *l, const char *path,
 {
 	if (!risk_in_generated(path))
 		return risk->level >= RISK_HIGH;
-	if (risk->level < RISK_HIGH && !risk->runs)
+	if (risk->level < RISK_HIGH && strncmp(risk->text, "runs ", 5) != 0)
 		return false;
 	return (l->count == REPEATS_MAX && !fold_repeat_find(l, risk)) ||
 	       fold_repeat_add(l, risk);

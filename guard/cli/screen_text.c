@@ -339,8 +339,7 @@ static void add_risk(struct text_maker *m, struct shown_risks *l, size_t at)
 		buf_add_text(&b, ": ");
 	}
 	sentence = count == 1 ? risk_sentence(risk)
-			      : mem_printf("%s%s:", risk->runs ? "runs " : "",
-					   risk->text);
+			      : mem_printf("%s:", risk->text);
 	buf_add_text(&b, sentence);
 	add_remark(m, risk->level >= RISK_HIGH ? '!' : '#', buf_text(&b));
 	for (i = at; count > 1 && i < l->count && shown < PLACES_MAX; i++)

@@ -143,7 +143,7 @@ static int remove_git_entries(struct review *r, struct err *err)
 		/* Only those files of git that name commands to execute. */
 		if (len && S_ISDIR(old.mode) && S_ISDIR(now.mode) &&
 		    (S_ISDIR(e->now.mode) || S_ISDIR(e->old.mode) ||
-		     !risk_by_name(e->path, &level) ||
+		     (level = risk_by_name(e->path)) == RISK_NONE ||
 		     strstr(e->path, "/refs/") ||
 		     (!e->now.mode && level != RISK_CRITICAL))) {
 			review_entry_free(e);

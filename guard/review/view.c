@@ -427,7 +427,6 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 bool view_is_suspect(struct view *v, const struct view_entry *e)
 {
 	const struct change *c = e->change;
-	enum risk_level level;
 	size_t i;
 
 	if (e->judged || !c->now.mode)
@@ -442,8 +441,7 @@ bool view_is_suspect(struct view *v, const struct view_entry *e)
 	       c->flags & (CHANGE_SETID | CHANGE_ACL | CHANGE_NODE) ||
 	       c->kind == CHANGE_TYPE || S_ISLNK(c->now.mode) ||
 	       (!c->old.mode && risk_by_shape(c->path)) ||
-	       (!S_ISDIR(c->now.mode) && risk_by_name(c->path, &level) &&
-		level > RISK_NOTE);
+	       (!S_ISDIR(c->now.mode) && risk_by_name(c->path) > RISK_NOTE);
 }
 
 enum risk_level view_level(const struct view_entry *e)

@@ -9,136 +9,7 @@
 #include "base/text.h"
 #include "guard/rules/risk_private.h"
 
-#define SHOWN 100 /* bytes of a line */
-#define LINES_MAX 3 /* of a rule in a file; more are counted */
-
-void risks_free(struct risks *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->count; i++) {
-		free(r->items[i].text);
-		free(r->items[i].line);
-	}
-	free(r->items);
-	*r = (struct risks){0};
-}
-
-void risks_copy(struct risks *to, const struct risks *from)
-{
-	size_t i;
-
-	for (i = 0; i < from->count; i++) {
-		struct risk *r = VEC_ADD(to);
-
-		*r = from->items[i];
-		r->text = mem_strdup(r->text);
-		r->line = mem_strdup(r->line);
-	}
-}
-
-enum risk_level risks_worst(const struct risks *r)
-{
-	return r->count ? r->items[0].level : RISK_NONE;
-}
-
-const char *risk_level_name(enum risk_level level)
-{
-	static const char *const names[] = {
-		[RISK_NONE] = "none",
-		[RISK_NOTE] = "note",
-		[RISK_HIGH] = "high",
-		[RISK_CRITICAL] = "critical",
-	};
-
-	return names[level];
-}
-
-/* In order: the worst first, among equals the first said. */
-static struct risk *insert_risk(struct risks *r, const struct risk_rule *rule,
-				enum risk_level level)
-{
-	size_t at = r->count;
-
-	if (level == RISK_NONE)
-		level = rule->level;
-	(void)VEC_ADD(r);
-	while (at && r->items[at - 1].level < level)
-		at--;
-	memmove(r->items + at + 1, r->items + at,
-		(r->count - 1 - at) * sizeof(*r->items));
-	r->items[at] = (struct risk){
-		.level = level,
-		.runs = rule->runs,
-		.id = rule->id,
-		.text = mem_strdup(rule->text),
-	};
-	return &r->items[at];
-}
-
-void risk_add(struct risks *r, const struct risk_rule *rule,
-	      enum risk_level level)
-{
-	(void)insert_risk(r, rule, level);
-}
-
-struct risk *risk_add_line(struct risks *r, const struct risk_rule *rule,
-			   enum risk_level level, size_t number,
-			   const char *key, const char *line)
-{
-	size_t len = strcspn(line, "\n"), same = 0, i;
-	struct buf b = {0};
-	struct risk *risk;
-
-	for (i = 0; i < r->count; i++) {
-		if (strcmp(r->items[i].id, rule->id) != 0)
-			continue;
-		if (++same == LINES_MAX) {
-			r->items[i].more++;
-			return NULL;
-		}
-	}
-	if (key) {
-		text_escape(&b, key, strnlen(key, SHOWN), false);
-		buf_add_text(&b, ": ");
-	}
-	while (len > SHOWN ||
-	       (len && ((unsigned char)line[len] & 0xc0) == 0x80))
-		len = len > SHOWN ? SHOWN : len - 1;
-	text_escape(&b, line, len, false);
-	if (line[len])
-		buf_add_text(&b, "...");
-	risk = insert_risk(r, rule, level);
-	risk->line = buf_take_text(&b);
-	risk->number = number;
-	return risk;
-}
-
-char *risk_sentence(const struct risk *risk)
-{
-	AUTO(buf) struct buf b = {0};
-
-	buf_printf(&b, "%s%s", risk->runs ? "runs " : "", risk->text);
-	if (risk->character)
-		buf_printf(&b, " (U+%04X, line %zu)", risk->character,
-			   risk->number);
-	else if (risk->number)
-		buf_printf(&b, " (line %zu)", risk->number);
-	if (risk->line)
-		buf_printf(&b, ": %s", risk->line);
-	if (risk->more)
-		buf_printf(&b, " (and %s)",
-			   text_count(risk->more, "more line"));
-	return buf_take_text(&b);
-}
-
 /* --- content --- */
-
-static const struct risk_rule rule_history = {
-	"git-deleted", RISK_CRITICAL, false,
-	"is a repository with its complete history"};
-static const struct risk_rule rule_unread = {"not-examined", RISK_NOTE, false,
-					     "is too large to be examined"};
 
 static void judge_content(const struct risk_file *f,
 			  const struct risk_rule *rule, enum risk_as as,
@@ -152,8 +23,8 @@ static void judge_content(const struct risk_file *f,
 		if (rule)
 			risk_add(r, rule, RISK_NONE);
 		if (S_ISREG(f->now_mode) && f->now_size > RISK_READ_MAX)
-			risk_add_line(r, &rule_unread, RISK_NONE, 0, NULL,
-				      text_size(f->now_size));
+			risk_add_line(r, risk_rule("not-examined"), RISK_NONE,
+				      0, NULL, text_size(f->now_size));
 		return;
 	}
 	if (had && !f->read(f->arg, false, &old))
@@ -191,9 +62,6 @@ static bool has_other_bytes(const struct risk_file *f)
 static void judge_generated(const struct risk_file *f,
 			    const struct risk_rule *rule, struct risks *r)
 {
-	static const struct risk_rule changed = {
-		"installed-changed", RISK_HIGH, false,
-		"was installed before the run and has changed"};
 	bool was_file = f->old_mode && !S_ISDIR(f->old_mode);
 
 	if (rule && rule->level > RISK_NOTE &&
@@ -202,7 +70,7 @@ static void judge_generated(const struct risk_file *f,
 		risk_add(r, rule, was_file ? RISK_NONE : RISK_HIGH);
 	else if (was_file && !S_ISDIR(f->now_mode) &&
 		 risk_is_installed(f->path) && has_other_bytes(f))
-		risk_add(r, &changed, RISK_NONE);
+		risk_add(r, risk_rule("installed-changed"), RISK_NONE);
 }
 
 /* The rule for the names of the file and of its directories. */
@@ -256,7 +124,7 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 	name = path_name(f->path);
 	if (!f->now_mode) {
 		if (strcmp(name, ".git") == 0)
-			risk_add(ret, &rule_history, RISK_NONE);
+			risk_add(ret, risk_rule("git-deleted"), RISK_NONE);
 		return;
 	}
 	risk_judge_entry(f, ret);
@@ -288,24 +156,4 @@ void risk_judge_critical(const struct risk_file *f, struct risks *ret)
 {
 	judge_by_tables(f, false, ret);
 	risk_user_judge(f, false, ret);
-}
-
-enum risk_level risk_id_level(const char *id)
-{
-	const enum risk_level levels[] = {
-		risk_name_level(id),
-		risk_content_level(id),
-		risk_shape_level(id),
-		risk_text_level(id),
-		risk_user_level(id),
-		strcmp(id, rule_history.id) == 0 ? rule_history.level
-						 : RISK_NONE,
-	};
-	enum risk_level worst = RISK_NONE;
-	size_t i;
-
-	for (i = 0; i < sizeof(levels) / sizeof(*levels); i++)
-		if (levels[i] > worst)
-			worst = levels[i];
-	return worst;
 }

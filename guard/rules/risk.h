@@ -6,8 +6,9 @@
  * harmlessness: any source file is executed some day.
  *
  * Each risk has the id of its rule, which stays the same between versions. All
- * rules are rows of tables: risk_names.c (names), risk_content.c (lines that a
- * change adds to such a file), risk_text.c (any text), risk_shape.c (the rest).
+ * rules are text (risk_rules.c): names.rules (names), lines.rules (lines that a
+ * change adds to such a file), code.rules (found by functions: risk_text.c for
+ * any text, risk_shape.c for the rest).
  * All functions here are pure apart from the callbacks of struct risk_file, the
  * user's rules (risk_user.c) and the parsing worker, which reads JSON.
  */
@@ -31,7 +32,6 @@ enum risk_level {
 
 struct risk {
 	enum risk_level level;
-	bool runs; /* "runs " + text is a sentence */
 	const char *id; /* of the rule; static */
 	char *text; /* escaped; the same for all risks of a rule */
 	char *line; /* what shows it, escaped and cut, or NULL */
@@ -118,21 +118,26 @@ enum risk_level risks_worst(const struct risks *r);
  * without a request: "u/.ssh", ".config/nvim". To free; NULL: their own names
  * tell all. */
 char *risk_above(const char *root);
-/* The time when a file of that name is executed, as the rest of a sentence
- * behind "runs ", and its level; NULL: never. */
-const char *risk_by_name(const char *path, enum risk_level *ret_level);
+/* The level of a file of that name by itself. */
+enum risk_level risk_by_name(const char *path);
 /* Whether a new file of that name is a risk by the characters of the name, such
  * as invisible ones. */
 bool risk_by_shape(const char *path);
 
+/* guard's own rules in the source tree (base/shipped.h). */
+#define RULES_SHIPPED_DIR "guard/rules"
+
 /*
- * risk_user.c: adds the rules of a text, in the format of the man page's
+ * risk_rules.c: adds the rules of a text, in the format of the man page's
  * section RISKS; file: its name, for messages. They hold for all later calls in
  * this process. -EINVAL names the file and the line.
  */
 int risk_user_parse(const char *text, const char *file, struct err *err);
 /* Forgets the user's rules. */
 void risk_user_clear(void);
+/* Whether a text of guard's own has only complete rules, with samples. -EINVAL
+ * names the file and the line. */
+int risk_rules_check(const char *path, const char *text, struct err *err);
 
 /* A directory that tools fill: node_modules, __pycache__. */
 bool risk_is_generated(const char *name);

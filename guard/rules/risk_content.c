@@ -1,8 +1,8 @@
 /*
  * Lines that a change adds to a file that is executed later, or to settings.
- * Each row of the table matches lines by their place and their text; only
- * added lines count, and for a few rows removed ones. A file whose change has
- * no such line is a note.
+ * The conditions of a rule match them by their place and their text; only added
+ * lines count, and for a few rules removed ones. A file whose change has no
+ * such line is a note.
  */
 #include <fnmatch.h>
 #include <regex.h>
@@ -15,416 +15,94 @@
 #include "base/sorted.h"
 #include "guard/rules/risk_private.h"
 
-/* Calls that start a program, open a connection, or run text as code. */
-#define CALLS                                                                  \
-	"(^|[^a-zA-Z0-9_])(subprocess|popen|Popen|system|exec[lv]?[pe]*|"      \
-	"execSync|execFile|execFileSync|execa|spawn|spawnSync|eval|"           \
-	"child_process|Function|fetch|urlopen|urllib|requests|httpx|aiohttp|"  \
-	"socket|XMLHttpRequest|axios|b64decode|base64|atob|fromCharCode|"      \
-	"unhexlify|marshal|pickle|ctypes|__import__|importlib|import_module|"  \
-	"__builtins__|mainModule|runpy|shell_exec|proc_open|passthru|"         \
-	"ProcessBuilder|getRuntime|instance_eval|class_eval|dlopen)"           \
-	"([^a-zA-Z0-9_]|$)|std::process|Command::new|TcpStream|reqwest|ureq|"  \
-	"Net::HTTP|open-uri|globals\\(\\)|IO\\.popen|\\\\x[0-9a-fA-F]{2}"      \
-	"\\\\x|"                                                               \
-	"(node:)?(http2?|https|net|dgram|vm|worker_threads)['\"]"
-
-/* Programs that load files, or run what they load. */
-#define LOADS                                                                  \
-	"(^|[^a-zA-Z0-9_-])(curl|wget|nc|ncat|socat|ssh|scp|eval|base64|"      \
-	"python[0-9.]*|perl|ruby|node|npx|bunx|uvx|bash|sh|zsh)([ \t]|$)"
-
-enum { ON_ADDED, ON_REMOVED, ON_BOTH };
-
-static const struct content_rule {
-	enum risk_as as;
-	struct risk_rule rule;
-	const char *path; /* extended regular expression; NULL: any place */
-	const char *text; /* the same; NULL: any text */
-	int on;
-	bool any_case;
-	bool other; /* texts that `text` does not match */
-} table[] = {
-	/* --- CI --- */
-	{AS_CI,
-	 {"ci-command", RISK_HIGH, true,
-	  "with the secrets of your CI at the next push"},
-	 "(^|\\.)(run|script)(\\.|$)|(^|\\.)(scripts|before_script|after_"
-	 "script|"
-	 "command|commands|cmd|install|before_install|deploy|before_deploy|"
-	 "after_success|entrypoint|shell|args)$|^runs\\.(main|pre|post|"
-	 "entrypoint|image|args)",
-	 NULL},
-	{AS_CI,
-	 {"ci-command", RISK_HIGH, true,
-	  "with the secrets of your CI at the next push"},
-	 NULL,
-	 "^\\? |[{,] *[\"']?(run|script|uses|entrypoint)[\"']? *:|^(- "
-	 "+)*[\"'][^:]*"
-	 "\\\\"},
-	{AS_CI,
-	 {"ci-permission", RISK_HIGH, false,
-	  "gives jobs of your CI more permissions"},
-	 "(^|\\.)(permissions|id_tokens)(\\.|$)",
-	 "write|[&*]|id_tokens"},
-	{AS_CI,
-	 {"ci-permission", RISK_HIGH, false,
-	  "gives jobs of your CI more permissions"},
-	 "(^|\\.)permissions(\\.|$)",
-	 "^permissions *:",
-	 ON_REMOVED},
-	{AS_CI,
-	 {"ci-secret", RISK_HIGH, false, "passes a secret of your CI on"},
-	 NULL,
-	 "secrets[.[]|secrets: *inherit|toJSON\\(secrets|GITHUB_TOKEN|"
-	 "github\\.token|CI_JOB_TOKEN|id-token"},
-	{AS_CI,
-	 {"ci-trigger", RISK_HIGH, false,
-	  "lets others start jobs that have secrets of your CI"},
-	 "^(on|true)(\\.|$)",
-	 "(^|[^a-z_])(pull_request_target|workflow_run|issue_comment|"
-	 "repository_dispatch|discussion_comment|issues)([^a-z_.]|$)"},
-	{AS_CI,
-	 {"ci-container", RISK_HIGH, true, "as a container in your CI"},
-	 "(^|\\.)(container|services|image)(\\.|$)",
-	 "^-? *(image|container|- name) *:|docker://"},
-	{AS_CI,
-	 {"ci-runner", RISK_HIGH, false,
-	  "moves jobs of your CI to another machine"},
-	 NULL,
-	 "runs-on:.*self-hosted"},
-	/* --- packages --- */
-	{AS_NPM,
-	 {"npm-script", RISK_HIGH, true,
-	  "at npm, yarn, pnpm or bun install "
-	  "or run"},
-	 "^(scripts|husky|simple-git-hooks|gitHooks|lint-staged|wireit|tasks|"
-	 "nx|targets|pre-commit)\\.|\\.(scripts|hooks)\\.",
-	 NULL},
-	{AS_NPM,
-	 {"npm-source", RISK_HIGH, false,
-	  "takes a package from elsewhere than a registry"},
-	 "(ependencies|resolutions|overrides|imports|patchedDependencies)\\.",
-	 "^(git|https?|ssh|file|link|portal):|^git\\+|^(\\.|/|~/)|"
-	 "^[a-zA-Z0-9_-]+:[^*]*//|^[A-Za-z0-9_-]+/[^@]"},
-	{AS_NPM,
-	 {"npm-allowed", RISK_HIGH, false,
-	  "lets packages run their scripts, or loads plugins"},
-	 "onlyBuiltDependencies|allow-plugins|trustedDependencies|"
-	 "dangerouslyAllowAllBuilds|neverBuiltDependencies|^repositories",
-	 NULL,
-	 ON_BOTH},
-	{AS_NPM,
-	 {"npm-setting", RISK_HIGH, true,
-	  "or changes where npm, yarn, pnpm or bun get packages"},
-	 NULL,
-	 "registry|script-shell|node-options|yarnPath|yarn-path|"
-	 "^[- ]*\"?plugins|onload-script|ignore-scripts|globalconfig|"
-	 "userconfig|(^|[^a-z])git *=|shell *=|preload|proxy|cafile|strict-ssl|"
-	 "enable-pre-post|unsafe-perm|pnpmfile|checksumBehavior|"
-	 "enableScripts|httpProxy"},
-	{AS_LOCK,
-	 {"lock-source", RISK_HIGH, false,
-	  "takes a package from elsewhere than a registry"},
-	 NULL,
-	 "git\\+(ssh|https?|file)|resolved.*(git|ssh|file|http):|source = "
-	 "\"git|^ *(remote|git|url)[:=].*(git@|ssh:|file:|http:)"},
-	{AS_CARGO,
-	 {"cargo-script", RISK_HIGH, true, "at cargo build"},
-	 "^package\\.build$|build-dependencies|^lib\\.proc-macro|"
-	 "^target\\..*\\.(runner|linker|rustflags)",
-	 NULL},
-	{AS_CARGO,
-	 {"cargo-source", RISK_HIGH, false,
-	  "takes a package from elsewhere than the registry"},
-	 "^(patch|replace|source|registries)(\\.|$)",
-	 NULL},
-	{AS_CARGO,
-	 {"cargo-source", RISK_HIGH, false,
-	  "takes a package from elsewhere than the registry"},
-	 NULL,
-	 "(^|[^a-z-])(git|registry|registry-index) *= *\"|path *= *\"(/|.*"
-	 "\\.\\./\\.\\.)"},
-	{AS_GO,
-	 {"go-source", RISK_HIGH, false,
-	  "replaces a module, or runs another Go"},
-	 NULL,
-	 "^replace|=>|^toolchain|^tool |toolexec|^use "},
-	{AS_GO,
-	 {"go-source", RISK_HIGH, true, "at go generate or build"},
-	 NULL,
-	 "go:generate|#cgo|^ *(cmd|command|hooks?|args|bin|full_bin|-)[: ]"},
-	{AS_PYTHON,
-	 {"pip-build-system", RISK_HIGH, true,
-	  "at pip, uv or poetry install or build"},
-	 "^build-system(\\.|$)|build\\.hooks|cmdclass|setup_requires|"
-	 "entry_points.*(distutils|setuptools)",
-	 NULL},
-	{AS_PYTHON,
-	 {"pip-source", RISK_HIGH, false,
-	  "takes a package from elsewhere than the index"},
-	 "(^|\\.)(uv\\.sources|sources?|index|index-url|extra-index-url|"
-	 "find-links|trusted-host|dependency_links|channels|package-sources)"
-	 "(\\.|$)",
-	 NULL},
-	{AS_PYTHON,
-	 {"pip-source", RISK_HIGH, false,
-	  "takes a package from elsewhere than the index"},
-	 NULL,
-	 "(git|hg|svn|bzr)\\+|@ *(https?|file|ftp|ssh):|--(extra-)?index-url|"
-	 "^-i |find-links|trusted-host|(git|url|path) *= *[\"']"},
-	{AS_PYTHON,
-	 {"pip-command", RISK_HIGH, true, "by tox, hatch, poe, make or pytest"},
-	 "(^|\\.)(commands|commands_pre|commands_post|allowlist_externals|cmd|"
-	 "shell|tasks|pre_commands|before-all|before-build|before-test|"
-	 "test-command|install_command|setenv|set_env|requires|plugins|"
-	 "addopts|required_plugins|cmdclass)(\\.|$)|"
-	 "hatch\\.envs\\..*scripts",
-	 NULL},
-	{AS_PRECOMMIT,
-	 {"pre-commit-hook", RISK_HIGH, true,
-	  "by its hook manager at commit or push"},
-	 NULL,
-	 "^(- *)?(repo|entry|language|additional_dependencies|args|files|"
-	 "default_install_hook_types|stages) *:"},
-	{AS_PRECOMMIT,
-	 {"pre-commit-hook", RISK_HIGH, true,
-	  "by its hook manager at commit or push"},
-	 "(^|\\.)(entry|additional_dependencies|args)(\\.|$)",
-	 NULL},
-	/* --- builds --- */
-	{AS_MAKE,
-	 {"make-recipe", RISK_HIGH, true, "at make"},
-	 "^recipe$",
-	 NULL},
-	{AS_MAKE,
-	 {"make-call", RISK_HIGH, true, "at each make, even make -n"},
-	 NULL,
-	 "\\$[({](shell|eval|file|guile|call)|!=|^[ +-]*s?include |^-include |"
-	 "^load |^define |^\\.RECIPEPREFIX|^\\.SHELLFLAGS|^(override |export )*"
-	 "(SHELL|MAKEFLAGS|MAKE|PATH|LD_PRELOAD)[ \t]*[:+?]?=|`"},
-	{AS_SHELL,
-	 {"configure-call", RISK_HIGH, true, "when it is configured"},
-	 NULL,
-	 "`|\\$\\(|esyscmd|m4_syscmd|m4_include|AC_CONFIG_COMMANDS|"
-	 "AC_RUN_IFELSE|AC_TRY_RUN|AC_LINK_IFELSE|/dev/(tcp|udp)|" LOADS},
-	{AS_MESON,
-	 {"meson-call", RISK_HIGH, true, "when it is configured or built"},
-	 NULL,
-	 "run_command|custom_target|generator *\\(|add_install_script|"
-	 "add_postconf_script|add_dist_script|run_target|subproject *\\(|"
-	 "command *[:=]|compiler\\.run|cc\\.run|url *= |patch_directory|"
-	 "method *= "},
-	{AS_CMAKE,
-	 {"cmake-call", RISK_HIGH, true, "when it is configured or built"},
-	 NULL,
-	 "execute_process|add_custom_command|add_custom_target|"
-	 "ExternalProject|FetchContent|DOWNLOAD|try_run|exec_program|COMMAND|"
-	 "cmake_language|LAUNCHER|install *\\( *(CODE|SCRIPT)|^include *\\(|"
-	 "\"(cacheVariables|environment|toolchainFile)",
-	 .any_case = true},
-	{AS_CODE,
-	 {"config-call", RISK_HIGH, true,
-	  "when it is linted, tested, built or started"},
-	 NULL,
-	 CALLS},
-	{AS_DOCKER,
-	 {"docker-command", RISK_HIGH, true,
-	  "when the image is built or "
-	  "started"},
-	 NULL,
-	 "^(RUN|FROM|ADD|ENTRYPOINT|CMD|ONBUILD|SHELL|HEALTHCHECK|ENV|USER|# "
-	 "*syntax) |^COPY +--from|\\\\$|&&|^ *(&&|\\|\\|)|" LOADS,
-	 .any_case = true},
-	/* --- settings --- */
-	{AS_TOOL,
-	 {"tool-plugin", RISK_HIGH, true,
-	  "when it is linted, bundled or "
-	  "tested"},
-	 "(^|\\.)(plugins?|extends|presets?|parser|transform(er)?s?|require|"
-	 "imports?|setup[A-Za-z_]*|[a-z_A-Z-]*commands?|exec|execMap|run|"
-	 "scripts?|loaders?|init-hook|load-plugins|addopts|processor|hooks?|"
-	 "reporters?|globalSetup|runner|resolver|testEnvironment|nodePath|"
-	 "build|post[A-Za-z]*|pre[A-Z][A-Za-z]*|rulesDirectory|source)(\\.|$)",
-	 NULL},
-	{AS_TOOL,
-	 {"tool-plugin", RISK_HIGH, true,
-	  "when it is linted, bundled or "
-	  "tested"},
-	 NULL,
-	 "https?://|\\.\\./\\.\\./|" CALLS "|<(extension|bootstrap|script)"},
-	{AS_SHAPE,
-	 {"shape-command", RISK_HIGH, true,
-	  "with the tool whose settings these are"},
-	 "^(mcp_?servers|servers)\\..*(command|url|args)|^hooks\\..*"
-	 "(command|^hooks\\.[A-Za-z]+$)|^permissions\\.(allow|additional|"
-	 "default)|^tasks\\.(.*\\.)?(command|args)|^auto_?approve",
-	 NULL,
-	 .any_case = true},
-	{AS_ENV,
-	 {"env-variable", RISK_HIGH, true,
-	  "with the tools that read it (PATH, LD_PRELOAD, ...)"},
-	 NULL,
-	 "^(export +)?([A-Z_]*PATH|LD_[A-Z_]+|DYLD_[A-Z_]+|NODE_OPTIONS|"
-	 "PYTHON[A-Z]*|BASH_ENV|ENV|SHELL|IFS|PROMPT_COMMAND|EDITOR|VISUAL|"
-	 "PAGER|BROWSER|GIT_[A-Z_]+|[A-Za-z_]*PROXY|[a-z_]*proxy|RUBYOPT|"
-	 "PERL5[A-Z]*|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS|"
-	 "MAVEN_OPTS|GRADLE_OPTS|GOFLAGS|CC|CXX|LD|CFLAGS|MAKEFLAGS|RUSTFLAGS|"
-	 "RUSTC[A-Z_]*|CARGO_[A-Z_]+|NPM_CONFIG_[A-Z_]+|npm_config_[a-z_]+|"
-	 "PIP_[A-Z_]+|UV_[A-Z_]+|[A-Z_]*_(BASE_URL|API_BASE|ENDPOINT)|"
-	 "COMPOSE_[A-Z_]+|DOCKER_[A-Z_]+|SSH_[A-Z_]+|SSL_[A-Z_]+|[A-Z_]*CA_"
-	 "[A-Z_]+) *=|`|\\$\\("},
-	{AS_ATTRIBUTES,
-	 {"git-filter", RISK_HIGH, true,
-	  "when git checks out or compares files (filters, drivers)"},
-	 NULL,
-	 "(filter|diff|merge|ident|export-subst|working-tree-encoding)"},
-	{AS_GIT,
-	 {"git-command", RISK_CRITICAL, true,
-	  "at every git command that reads it"},
-	 "fsmonitor|sshcommand|hookspath|pager|editor|askpass|gitproxy|"
-	 "worktree|command|textconv|external|driver|clean|smudge|process|"
-	 "helper|program|alias|uploadpack|receivepack|vcs|proxy|insteadof|"
-	 "include|templatedir|hook|cmd|difffilter|\\.update$|url|ssl|directory|"
-	 "allow|attributesfile|browser|httpd|extensions|cookie|tool.*path$|"
-	 "man\\..*path$",
-	 NULL,
-	 .any_case = true},
-	{AS_SUBMODULE,
-	 {"git-submodule", RISK_HIGH, true, "with the commands of submodules"},
-	 "\\.(url|update|command)$",
-	 NULL,
-	 .any_case = true},
-	{AS_EDITOR,
-	 {"editor-command", RISK_CRITICAL, true,
-	  "when the directory is opened in an editor"},
-	 "(path|command|cmd|args|env|shell|profile|executable|interpreter|"
-	 "server|exec|approve|allow|trust|task|program|runtime|hook|plugin|"
-	 "launch|debug|init|extension|mcp|script|run|argv|proxy|url|"
-	 "terminal|tools?|library|sdk|home|dir|flags?|options?|build)[a-z0-9-]"
-	 "*(\\.|$)|^configuration"
-	 "s|^inputs|^servers|(path|command|args|env|server|executable)",
-	 NULL,
-	 .any_case = true},
-	{AS_EDITOR,
-	 {"editor-command", RISK_CRITICAL, true,
-	  "when the directory is opened in an editor"},
-	 NULL,
-	 "\\$\\{|^[./~-]|[=: ]\\.?\\.?/|/bin/|" LOADS},
-	{AS_CONTAINER,
-	 {"container-command", RISK_CRITICAL, true,
-	  "on your own machine when the container is opened"},
-	 "command|image|docker|build|mount|args|feature|env|tasks|init|"
-	 "privileged|cap|security|user|workspace|extensions|settings|hooks|"
-	 "compose|run",
-	 NULL,
-	 .any_case = true},
-	{AS_AGENT,
-	 {"agent-settings", RISK_CRITICAL, true,
-	  "in the next agent session, or instructs it"},
-	 "(hook|mcp|permission|command|server|allow|deny|approv|env|sandbox|"
-	 "plugin|marketplace|helper|status|style|tool|model|provider|url|key|"
-	 "trust|bypass|auto|exec|skill|instruction|args|notify|profile|"
-	 "director|include|context|agent|theme|proxy|trigger|prompt|rule)",
-	 NULL,
-	 .any_case = true},
-	/* Any text can be a command; switches are judged by their keys. */
-	{AS_AGENT,
-	 {"agent-settings", RISK_CRITICAL, true,
-	  "in the next agent session, or instructs it"},
-	 NULL,
-	 "^([a-z0-9_.\"'-]+ *[:=] *)?(true|false|null|[0-9.]*|\\{\\}|\\[\\])$|"
-	 "^\\[+[a-z0-9_. -]+\\]+$|^[a-z0-9_.\"'-]+:$|^[]})][,;]?$",
-	 .any_case = true,
-	 .other = true},
-	{AS_AGENT,
-	 {"agent-settings", RISK_CRITICAL, false,
-	  "forbids the next agent session less than before"},
-	 "(deny|disallow|sandbox|block|exclude)",
-	 NULL,
-	 ON_REMOVED,
-	 .any_case = true},
-	{AS_PROSE,
-	 {"agent-prose", RISK_HIGH, false, "instructs the next agent session"},
-	 "^code$",
-	 NULL},
-	{AS_PROSE,
-	 {"agent-prose", RISK_HIGH, false, "instructs the next agent session"},
-	 NULL,
-	 "https?://|^[$>] |^!|(^|[ (*])`[a-z][a-z0-9._-]* [^`]+`([ ).,:;*-]|$)|"
-	 "(^|[^a-z])(curl|wget|sudo|ssh|npx|uvx|chmod|eval|base64|rm -|git "
-	 "push|--no-verify|--dangerously|bypass|permissions?|allowed-tools|"
-	 "auto-approve|allowlist|hooks?|mcp|tokens?|secrets?|passwords?|"
-	 "credentials?|api[_ -]?keys?|private keys?|\\.env|\\.ssh|ignore (all|"
-	 "any|the|previous)|disregard|(do not|don't|never) (tell|mention|show|"
-	 "ask|report|warn)|without (asking|telling|review)|silently|exfiltrat|"
-	 "upload)([^a-z]|$)|^@|<!--",
-	 .any_case = true},
+/* A condition of a rule, for the lines of a file. */
+struct line_rule {
+	const struct risk_rule *rule;
+	struct rule_condition *condition;
 };
 
-#define ROWS (sizeof(table) / sizeof(*table))
+struct line_rules {
+	struct line_rule *items;
+	size_t count, capacity;
+};
 
-/* --- the table's expressions --- */
-
-static struct {
-	regex_t path, text;
-	bool made;
-} compiled[ROWS];
-
-static void compile_row(size_t row)
+static void add_conditions(const struct rule *r, struct line_rules *to)
 {
-	const struct content_rule *c = &table[row];
-	int flags = REG_EXTENDED | REG_NOSUB | (c->any_case ? REG_ICASE : 0);
+	size_t i;
 
-	if (compiled[row].made)
-		return;
-	compiled[row].made = true;
-	if ((c->path && regcomp(&compiled[row].path, c->path, flags) != 0) ||
-	    (c->text && regcomp(&compiled[row].text, c->text, flags) != 0))
-		abort();
+	for (i = 0; i < r->conditions.count; i++)
+		*VEC_ADD(to) =
+			(struct line_rule){&r->rule, &r->conditions.items[i]};
 }
 
-static bool row_matches(size_t row, const struct risk_line *line)
+static void add_class(const struct rule_list *l, enum risk_as as,
+		      struct line_rules *to)
 {
-	if (table[row].path &&
-	    regexec(&compiled[row].path, line->path, 0, NULL, 0) != 0)
+	size_t i;
+
+	for (i = 0; i < l->count; i++)
+		if (l->items[i].lines == as)
+			add_conditions(&l->items[i], to);
+}
+
+static bool condition_holds(struct rule_condition *c, bool removed,
+			    const struct risk_line *line)
+{
+	struct err ignored;
+
+	if (c->on != ON_BOTH && (c->on == ON_REMOVED) != removed)
 		return false;
-	return !table[row].text || strlen(line->text) > RISK_LINE_MAX ||
-	       (regexec(&compiled[row].text, line->text, 0, NULL, 0) == 0) !=
-		       table[row].other;
+	/* Of guard's own all can be compiled (tests/lint/texts.c). */
+	if (rule_condition_compile(c, &ignored) < 0)
+		abort();
+	if (c->at && regexec(&c->at_regex, line->path, 0, NULL, 0) != 0)
+		return false;
+	return !c->text || strlen(line->text) > RISK_LINE_MAX ||
+	       (regexec(&c->text_regex, line->text, 0, NULL, 0) == 0) !=
+		       (c->on == ON_OTHER);
 }
 
 /* How many lines of a side match. A line counts once for an id. */
-static size_t match_rows(enum risk_as as, int side,
+static size_t match_side(const struct line_rules *rules, bool removed,
 			 const struct risk_lines *lines, struct risks *ret)
 {
-	size_t matches = 0, i, row;
+	size_t matches = 0, i, k;
 
 	for (i = 0; i < lines->count; i++) {
 		const struct risk_line *line = &lines->items[i];
 		const char *done = NULL;
 
-		if (!line->added)
-			continue;
-		for (row = 0; row < ROWS; row++) {
-			const struct content_rule *c = &table[row];
+		for (k = 0; line->added && k < rules->count; k++) {
+			const struct risk_rule *rule = rules->items[k].rule;
 
-			if (c->as != as || (c->on != side && c->on != ON_BOTH))
+			if ((done && strcmp(done, rule->id) == 0) ||
+			    !condition_holds(rules->items[k].condition, removed,
+					     line))
 				continue;
-			compile_row(row);
-			if ((done && strcmp(done, c->rule.id) == 0) ||
-			    !row_matches(row, line))
-				continue;
-			done = c->rule.id;
-			risk_add_line(ret, &c->rule, RISK_NONE,
-				      side == ON_REMOVED ? 0 : line->number,
-				      side == ON_REMOVED ? "removed"
-				      : lines->keyed	 ? line->path
-							 : NULL,
+			done = rule->id;
+			risk_add_line(ret, rule, RISK_NONE,
+				      removed ? 0 : line->number,
+				      removed	     ? "removed"
+				      : lines->keyed ? line->path
+						     : NULL,
 				      line->text);
 			matches++;
 		}
 	}
+	return matches;
+}
+
+static size_t match_class(enum risk_as as, const struct risk_lines *old,
+			  const struct risk_lines *now, struct risks *ret)
+{
+	struct line_rules rules = {0};
+	size_t matches;
+
+	add_class(rule_list_shipped(RULES_LINES), as, &rules);
+	add_class(rule_list_users(), as, &rules);
+	matches = match_side(&rules, false, now, ret) +
+		  match_side(&rules, true, old, ret);
+	VEC_FREE(&rules);
 	return matches;
 }
 
@@ -489,12 +167,6 @@ static void list_actions(const struct risk_lines *old, struct names *owners,
 static size_t judge_actions(const struct risk_lines *old,
 			    const struct risk_lines *now, struct risks *ret)
 {
-	static const struct risk_rule owner = {
-		"ci-action", RISK_HIGH, true,
-		"code of another owner in your CI"};
-	static const struct risk_rule tag = {
-		"ci-tag", RISK_HIGH, true,
-		"an action by a tag that its owner can move; it was a hash"};
 	AUTO(names) struct names owners = {0};
 	AUTO(names) struct names pinned = {0};
 	size_t matches = 0, i;
@@ -503,19 +175,19 @@ static size_t judge_actions(const struct risk_lines *old,
 	for (i = 0; i < now->count; i++) {
 		const struct risk_line *line = &now->items[i];
 		const char *action = action_of(line);
-		const struct risk_rule *rule = NULL;
+		const char *rule = NULL;
 
 		if (!line->added || !action || strncmp(action, "./", 2) == 0)
 			continue;
 		if (strncmp(action, "actions/", 8) != 0 &&
 		    !has_word(&owners, action, strcspn(action, "/") + 1))
-			rule = &owner;
+			rule = "ci-action";
 		else if (!is_pinned(action) &&
 			 has_word(&pinned, action, strcspn(action, "@") + 1))
-			rule = &tag;
+			rule = "ci-tag";
 		if (rule)
-			risk_add_line(ret, rule, RISK_NONE, line->number, NULL,
-				      line->text);
+			risk_add_line(ret, risk_rule(rule), RISK_NONE,
+				      line->number, NULL, line->text);
 		matches += rule != NULL;
 	}
 	return matches;
@@ -565,9 +237,6 @@ static bool is_registry(const char *host, size_t len)
 static size_t judge_hosts(const struct risk_lines *old,
 			  const struct risk_lines *now, struct risks *ret)
 {
-	static const struct risk_rule rule = {
-		"lock-host", RISK_HIGH, false,
-		"loads a package from another host than before"};
 	AUTO(names) struct names had = {0};
 	const char *host;
 	size_t matches = 0, len, i;
@@ -587,8 +256,9 @@ static size_t judge_hosts(const struct risk_lines *old,
 		len = host_of(line->text, &host);
 		if (!len || is_registry(host, len) || has_word(&had, host, len))
 			continue;
-		risk_add_line(ret, &rule, RISK_NONE, line->number,
-			      now->keyed ? line->path : NULL, line->text);
+		risk_add_line(ret, risk_rule("lock-host"), RISK_NONE,
+			      line->number, now->keyed ? line->path : NULL,
+			      line->text);
 		matches++;
 	}
 	return matches;
@@ -693,8 +363,7 @@ static size_t judge_lines(const struct risk_rule *rule, enum risk_as as,
 	risk_lines_compare(old, now, comment);
 	if (as == AS_ADDED)
 		return add_any_line(rule, now, ret);
-	matches = match_rows(as, ON_ADDED, now, ret) +
-		  match_rows(as, ON_REMOVED, old, ret);
+	matches = match_class(as, old, now, ret);
 	if (as == AS_CI)
 		matches += judge_actions(old, now, ret);
 	if (as == AS_LOCK)
@@ -719,9 +388,10 @@ static void add_unparsed(int got, const struct err *err, enum risk_level level,
 				     err->text)
 			: mem_strdup("is not valid JSON, or has a key twice: "
 				     "its settings are unknown");
-	const struct risk_rule rule = {"not-parsed", level, false, text};
+	struct risk_rule rule = *risk_rule("not-parsed");
 
-	risk_add(ret, &rule, RISK_NONE);
+	rule.text = text;
+	risk_add(ret, &rule, level);
 }
 
 /* Without an old side that can be parsed, all lines are new. */
@@ -807,14 +477,33 @@ void risk_judge_shape(const char *path, const struct buf *old,
 			  &before, &after, ret);
 }
 
-enum risk_level risk_content_level(const char *id)
+void risk_judge_user_rule(const char *path, const struct rule *rule,
+			  enum risk_as as, const struct buf *old,
+			  const struct buf *now, struct risks *ret)
 {
-	enum risk_level level = RISK_NONE;
+	AUTO(risk_lines) struct risk_lines before = {0}, after = {0};
+	enum risk_format format = FORMAT_PLAIN;
+	struct line_rules rules = {0};
+	struct err ignored;
 	size_t i;
 
-	for (i = 0; i < sizeof(table) / sizeof(*table); i++)
-		if (strcmp(table[i].rule.id, id) == 0 &&
-		    table[i].rule.level > level)
-			level = table[i].rule.level;
-	return level;
+	if (!rule->conditions.count) {
+		risk_judge_content(path, &rule->rule, as, old, now, ret);
+		return;
+	}
+	add_conditions(rule, &rules);
+	for (i = 0; i < rules.count; i++)
+		if (rules.items[i].condition->at)
+			format = format_of(path, as);
+	if (!risk_has_nul(now) &&
+	    risk_lines_parse(format, now, &after, &ignored) > 0) {
+		if (risk_has_nul(old) ||
+		    risk_lines_parse(format, old, &before, &ignored) <= 0)
+			risk_lines_free(&before);
+		risk_lines_compare_bytes(&after, &before);
+		risk_lines_compare_bytes(&before, &after);
+		(void)match_side(&rules, false, &after, ret);
+		(void)match_side(&rules, true, &before, ret);
+	}
+	VEC_FREE(&rules);
 }

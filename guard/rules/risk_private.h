@@ -3,6 +3,8 @@
 #ifndef GUARD_RULES_RISK_PRIVATE_H
 #define GUARD_RULES_RISK_PRIVATE_H
 
+#include <regex.h>
+
 #include "base/vec.h"
 #include "guard/rules/risk.h"
 
@@ -13,7 +15,6 @@
 struct risk_rule {
 	const char *id;
 	enum risk_level level;
-	bool runs; /* text is the rest of a sentence behind "runs " */
 	const char *text;
 };
 
@@ -27,7 +28,7 @@ struct risk *risk_add_line(struct risks *r, const struct risk_rule *rule,
 			   enum risk_level level, size_t number,
 			   const char *key, const char *line);
 
-/* --- risk_names.c --- */
+/* --- risk_rules.c --- */
 
 /* How a change of a file with a known name is judged. */
 enum risk_as {
@@ -58,6 +59,61 @@ enum risk_as {
 	AS_TOOL, /* settings that are data */
 };
 
+/* The lines that a condition is about. */
+enum rule_on {
+	ON_ADDED,
+	ON_OTHER, /* added lines that the expression does not match */
+	ON_REMOVED,
+	ON_BOTH,
+};
+
+struct rule_condition {
+	char *at, *text; /* extended regular expressions; NULL: any */
+	enum rule_on on;
+	bool any_case, compiled;
+	regex_t at_regex, text_regex;
+};
+
+struct rule_files {
+	enum risk_as as;
+	const char *globs; /* separated by blanks */
+};
+
+struct rule_sample {
+	bool fires;
+	const char *text; /* PATH [[OLD] ~> NEW] */
+};
+
+struct rule {
+	struct risk_rule rule; /* level RISK_NONE: "define", or */
+	bool off; /* lowers the rule of this id */
+	VEC(struct rule_files) files;
+	enum risk_as lines; /* judges such lines; AS_NAME: none */
+	bool code; /* found by a function */
+	VEC(struct rule_condition) conditions;
+	VEC(struct rule_sample) samples;
+	unsigned int number; /* its first line */
+};
+
+struct rule_list {
+	struct rule *items;
+	size_t count, capacity;
+	char *bytes; /* of its texts */
+};
+
+/* guard's own rules in their files. An id that is in two of them has the same
+ * level in both. */
+enum rule_text { RULES_CODE, RULES_LINES, RULES_NAMES, RULES_SHIPPED };
+
+/* The rules of a file, parsed at its first call, and the user's. */
+const struct rule_list *rule_list_shipped(enum rule_text which);
+const struct rule_list *rule_list_users(void);
+/* The rule that a function finds; its text has "code". */
+const struct risk_rule *risk_rule(const char *id);
+/* -EINVAL: an expression is none. */
+int rule_condition_compile(struct rule_condition *c, struct err *err);
+/* --- risk_names.c --- */
+
 /* The rule for a file of that name, and how its content is judged; NULL: none.
  */
 const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as);
@@ -70,15 +126,12 @@ const struct risk_rule *risk_link_rule(const char *path);
 void risk_each_critical_name(bool (*each)(void *arg, const char *path,
 					  bool directory),
 			     void *arg);
-/* The levels of the rules in a table with this id; RISK_NONE: none has it. */
-enum risk_level risk_name_level(const char *id);
 
-/* Whether a pattern of such a table matches the path, at any depth. */
+/* Whether a pattern of a rule matches the path, at any depth. */
 bool risk_pattern_matches(const char *pattern, const char *path);
 
 /* --- risk_user.c --- */
 
-enum risk_level risk_user_level(const char *id);
 /* Adds the risks of the user's rules, and lowers those that the user switched
  * off. complete: not only of critical rules. */
 void risk_user_judge(const struct risk_file *f, bool complete,
@@ -142,7 +195,11 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 			enum risk_as as, const struct buf *old,
 			const struct buf *now, struct risks *ret);
 
-enum risk_level risk_content_level(const char *id);
+/* Judges a file that a rule of the user names, by the rule's conditions, else
+ * by its class. */
+void risk_judge_user_rule(const char *path, const struct rule *rule,
+			  enum risk_as as, const struct buf *old,
+			  const struct buf *now, struct risks *ret);
 /* Judges a file of an unknown name that looks like settings with commands. */
 void risk_judge_shape(const char *path, const struct buf *old,
 		      const struct buf *now, struct risks *ret);
@@ -155,7 +212,6 @@ bool risk_is_git_object(const char *path);
 
 /* --- risk_text.c --- */
 
-enum risk_level risk_text_level(const char *id);
 /* Judges any text: characters that hide or deceive, keys, line ends. existed:
  * there was a file before. */
 void risk_judge_text(const char *path, bool existed, const struct buf *old,
@@ -170,7 +226,6 @@ bool risk_has_nul(const struct buf *b);
 
 /* --- risk_shape.c --- */
 
-enum risk_level risk_shape_level(const char *id);
 /* Judges kind, mode, name and the target of a link. */
 void risk_judge_entry(const struct risk_file *f, struct risks *ret);
 /* Judges a .pyc by its header, which Python trusts. */

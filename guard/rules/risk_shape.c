@@ -10,86 +10,18 @@
 
 #define SHRUNK_LEAST 1024
 
-enum shape_rule {
-	SHAPE_ACL,
-	SHAPE_ALIKE,
-	SHAPE_ARCHIVE,
-	SHAPE_BLANK,
-	SHAPE_DIR_LINK,
-	SHAPE_EMPTIED,
-	SHAPE_EXECUTABLE,
-	SHAPE_GIT,
-	SHAPE_GIT_CASE,
-	SHAPE_GIT_HEAD,
-	SHAPE_GIT_LINK,
-	SHAPE_HIDDEN,
-	SHAPE_LINK_OUT,
-	SHAPE_NODE,
-	SHAPE_NOW_EXECUTABLE,
-	SHAPE_OPTION,
-	SHAPE_PROGRAM,
-	SHAPE_SAME_TIME,
-	SHAPE_SCRIPT,
-	SHAPE_SETID,
-	SHAPE_SHRUNK,
-	SHAPE_TWIN,
-	SHAPE_WRITABLE,
-};
-
-static const struct risk_rule table[] = {
-	[SHAPE_ACL] = {"acl", RISK_HIGH, false,
-		       "gives others access by an "
-		       "ACL"},
-	[SHAPE_ALIKE] = {"name-lookalike", RISK_HIGH, false,
-			 "its name mixes Latin letters with others that look "
-			 "alike"},
-	[SHAPE_ARCHIVE] = {"archive", RISK_NOTE, false,
-			   "is an archive: its content is not examined"},
-	[SHAPE_BLANK] = {"name-blank", RISK_HIGH, false,
-			 "its name ends in a blank"},
-	[SHAPE_DIR_LINK] = {"directory-link", RISK_CRITICAL, false,
-			    "was a directory and is a link now"},
-	[SHAPE_EMPTIED] = {"emptied", RISK_HIGH, false, "is empty now"},
-	[SHAPE_EXECUTABLE] = {"executable", RISK_NOTE, false, "is executable"},
-	[SHAPE_GIT] = {"git-directory", RISK_CRITICAL, false,
-		       "is a repository with its own configuration and hooks"},
-	[SHAPE_GIT_CASE] = {"git-name", RISK_CRITICAL, false,
-			    "is .git on file systems that ignore case"},
-	[SHAPE_GIT_HEAD] = {"git-bare", RISK_CRITICAL, false,
-			    "turns its directory into a repository, whose "
-			    "configuration git uses"},
-	[SHAPE_GIT_LINK] = {"git-link", RISK_CRITICAL, false,
-			    "is a link: git reads its files from elsewhere"},
-	[SHAPE_HIDDEN] = {"name-invisible", RISK_HIGH, false,
-			  "its name has invisible characters"},
-	[SHAPE_LINK_OUT] = {"link-out", RISK_HIGH, false,
-			    "leads out of the project"},
-	[SHAPE_NODE] = {"special-file", RISK_HIGH, false,
-			"is not a file, directory or link"},
-	[SHAPE_NOW_EXECUTABLE] = {"executable", RISK_NOTE, false,
-				  "is executable now"},
-	[SHAPE_OPTION] = {"name-option", RISK_HIGH, false,
-			  "its name looks like an option where * expands to "
-			  "it"},
-	[SHAPE_PROGRAM] = {"program", RISK_NOTE, false, "is a program"},
-	[SHAPE_SAME_TIME] = {"same-time", RISK_HIGH, false,
-			     "has new content with the old size and mtime: "
-			     "many tools treat it as unchanged"},
-	[SHAPE_SCRIPT] = {"script", RISK_NOTE, false, "is a script"},
-	[SHAPE_SETID] = {"set-id", RISK_CRITICAL, false,
-			 "has set-id bits or capabilities"},
-	[SHAPE_SHRUNK] = {"shrunk", RISK_NOTE, false,
-			  "lost more than half of its bytes"},
-	[SHAPE_TWIN] =
-		{"name-twin", RISK_HIGH, false,
-		 "has the name of another file, but for case or Unicode form"},
-	[SHAPE_WRITABLE] = {"writable", RISK_NOTE, false,
-			    "is writable for all users now"},
-};
-
-static void add_shape(struct risks *r, enum shape_rule rule)
+static void add_shape(struct risks *r, const char *id)
 {
-	risk_add(r, &table[rule], RISK_NONE);
+	risk_add(r, risk_rule(id), RISK_NONE);
+}
+
+static void add_executable(struct risks *r, bool now)
+{
+	struct risk_rule rule = *risk_rule("executable");
+
+	if (now)
+		rule.text = "is executable now";
+	risk_add(r, &rule, RISK_NONE);
 }
 
 /* --- bytecode --- */
@@ -118,26 +50,9 @@ static bool has_other_code(const struct risk_file *f, const struct buf *now)
  */
 void risk_judge_bytecode(const struct risk_file *f, struct risks *ret)
 {
-	static const struct risk_rule alone = {
-		"bytecode-alone", RISK_HIGH, true,
-		"as a Python module without a source file"};
-	static const struct risk_rule unread = {
-		"bytecode-unread", RISK_HIGH, true,
-		"in place of a source file, and cannot be read"};
-	static const struct risk_rule unchecked = {
-		"bytecode-unchecked", RISK_HIGH, true,
-		"in place of a source file: Python does not compare them"};
-	static const struct risk_rule other = {
-		"bytecode-other", RISK_HIGH, true,
-		"in place of a source file, and its code changed while that "
-		"did not"};
-	static const struct risk_rule usual = {
-		"bytecode", RISK_NOTE, true,
-		"in place of its source file, with which it is not compared "
-		"here"};
 	AUTO(buf) struct buf now = {0};
 	auto_free char *dir = path_parent(f->path);
-	const struct risk_rule *rule = &usual;
+	const char *rule = "bytecode";
 
 	/* A new one among thousands that a tool installs is no other thing
 	 * than they are. */
@@ -145,16 +60,16 @@ void risk_judge_bytecode(const struct risk_file *f, struct risks *ret)
 	    (!f->old_mode && risk_is_installed(f->path)))
 		return;
 	if (strcmp(path_name(dir), "__pycache__") != 0)
-		rule = &alone;
+		rule = "bytecode-alone";
 	else if (f->now_size > RISK_READ_MAX || !f->read(f->arg, true, &now))
-		rule = &unread;
+		rule = "bytecode-unread";
 	else if (now.len < HEADER)
 		return;
 	else if (now.data[FLAGS_AT] & 1 && !(now.data[FLAGS_AT] & 2))
-		rule = &unchecked;
+		rule = "bytecode-unchecked";
 	else if (has_other_code(f, &now))
-		rule = &other;
-	risk_add(ret, rule, RISK_NONE);
+		rule = "bytecode-other";
+	add_shape(ret, rule);
 }
 
 /* --- kind, mode and name --- */
@@ -195,53 +110,53 @@ static void judge_link(const struct risk_file *f, struct risks *r)
 	if (!S_ISLNK(f->now_mode))
 		return;
 	if (S_ISDIR(f->old_mode))
-		add_shape(r, SHAPE_DIR_LINK);
+		add_shape(r, "directory-link");
 	else if (path_has_part(f->path, ".git"))
-		add_shape(r, SHAPE_GIT_LINK);
+		add_shape(r, "git-link");
 	if (f->read(f->arg, true, &target) &&
 	    link_leaves_project(f->path, buf_text(&target)) && !is_python)
-		risk_add_line(r, &table[SHAPE_LINK_OUT], RISK_NONE, 0, NULL,
+		risk_add_line(r, risk_rule("link-out"), RISK_NONE, 0, NULL,
 			      buf_text(&target));
 }
 
-/* The shape of a name by itself, or -1. */
-static int find_name_shape(const char *path)
+/* The rule for the shape of a name by itself, or NULL. */
+static const char *find_name_shape(const char *path)
 {
 	const char *name = path_name(path);
 	size_t len = strlen(name);
 
 	if (risk_hides_text(name) || strpbrk(name, "\t\n\v\f\r"))
-		return SHAPE_HIDDEN;
+		return "name-invisible";
 	if (*name == '-')
-		return SHAPE_OPTION;
+		return "name-option";
 	if (len && name[len - 1] == ' ')
-		return SHAPE_BLANK;
+		return "name-blank";
 	if (risk_count_lookalikes(name, len))
-		return SHAPE_ALIKE;
+		return "name-lookalike";
 	if (strcmp(name, ".git") == 0)
-		return SHAPE_GIT;
+		return "git-directory";
 	if (strcasecmp(name, ".git") == 0)
-		return SHAPE_GIT_CASE;
+		return "git-name";
 	if (strcmp(name, "HEAD") == 0 && !path_has_part(path, ".git"))
-		return SHAPE_GIT_HEAD;
-	return -1;
+		return "git-bare";
+	return NULL;
 }
 
 bool risk_by_shape(const char *path)
 {
-	return find_name_shape(path) >= 0;
+	return find_name_shape(path) != NULL;
 }
 
 static void judge_name(const struct risk_file *f, struct risks *r)
 {
-	int shape = find_name_shape(f->path);
+	const char *shape = find_name_shape(f->path);
 
 	if (f->old_mode)
 		return;
 	if (f->twin)
-		risk_add_line(r, &table[SHAPE_TWIN], RISK_NONE, 0, NULL,
+		risk_add_line(r, risk_rule("name-twin"), RISK_NONE, 0, NULL,
 			      f->twin);
-	if (shape >= 0)
+	if (shape)
 		add_shape(r, shape);
 }
 
@@ -252,14 +167,14 @@ static void judge_mode(const struct risk_file *f, struct risks *r)
 	if (!S_ISREG(now) || risk_in_generated(f->path))
 		return;
 	if ((now & 0111) && !(was & 0111))
-		add_shape(r, was ? SHAPE_NOW_EXECUTABLE : SHAPE_EXECUTABLE);
+		add_executable(r, was != 0);
 	if ((now & 0002) && !(was & 0002))
-		add_shape(r, SHAPE_WRITABLE);
+		add_shape(r, "writable");
 	if (S_ISREG(was) && f->old_size && !f->now_size)
-		add_shape(r, SHAPE_EMPTIED);
+		add_shape(r, "emptied");
 	else if (S_ISREG(was) && f->old_size > SHRUNK_LEAST &&
 		 f->now_size < f->old_size / 2)
-		add_shape(r, SHAPE_SHRUNK);
+		add_shape(r, "shrunk");
 }
 
 void risk_judge_entry(const struct risk_file *f, struct risks *ret)
@@ -267,11 +182,11 @@ void risk_judge_entry(const struct risk_file *f, struct risks *ret)
 	uint32_t now = f->now_mode;
 
 	if (f->special)
-		add_shape(ret, SHAPE_SETID);
+		add_shape(ret, "set-id");
 	if (f->acl && f->old_mode)
-		add_shape(ret, SHAPE_ACL);
+		add_shape(ret, "acl");
 	if (S_ISFIFO(now) || S_ISSOCK(now) || S_ISCHR(now) || S_ISBLK(now))
-		add_shape(ret, SHAPE_NODE);
+		add_shape(ret, "special-file");
 	judge_link(f, ret);
 	judge_name(f, ret);
 	judge_mode(f, ret);
@@ -306,22 +221,11 @@ void risk_judge_bytes(const struct risk_file *f, const struct buf *old,
 	if (S_ISREG(f->old_mode) && f->old_size == f->now_size &&
 	    f->same_time && old->len == now->len && now->len &&
 	    !buf_same(old, now))
-		add_shape(ret, SHAPE_SAME_TIME);
+		add_shape(ret, "same-time");
 	if (begins_with(now, "\177ELF", 4))
-		add_shape(ret, SHAPE_PROGRAM);
+		add_shape(ret, "program");
 	else if (begins_with(now, "#!", 2) && !begins_with(old, "#!", 2))
-		add_shape(ret, SHAPE_SCRIPT);
+		add_shape(ret, "script");
 	else if (is_archive(now) && !is_archive(old))
-		add_shape(ret, SHAPE_ARCHIVE);
-}
-
-enum risk_level risk_shape_level(const char *id)
-{
-	enum risk_level level = RISK_NONE;
-	size_t i;
-
-	for (i = 0; i < sizeof(table) / sizeof(*table); i++)
-		if (strcmp(table[i].id, id) == 0 && table[i].level > level)
-			level = table[i].level;
-	return level;
+		add_shape(ret, "archive");
 }

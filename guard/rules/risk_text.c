@@ -8,29 +8,6 @@
 #include "base/text.h"
 #include "guard/rules/risk_private.h"
 
-static const struct risk_rule rule_escape = {
-	"text-escape", RISK_HIGH, false,
-	"has escape sequences or control characters"};
-static const struct risk_rule rule_hidden = {"text-invisible", RISK_HIGH, false,
-					     "has invisible characters"};
-static const struct risk_rule rule_lookalike = {
-	"text-lookalike", RISK_HIGH, false,
-	"has words that mix Latin letters with others that look alike"};
-static const struct risk_rule rule_nul = {
-	"text-nul", RISK_HIGH, false,
-	"has a NUL byte, so its text is not shown"};
-static const struct risk_rule rule_lost = {
-	"text-lost", RISK_HIGH, false,
-	"has U+FFFD in place of characters that were lost"};
-static const struct risk_rule rule_ends = {
-	"line-ends", RISK_HIGH, false,
-	"has other line ends (CRLF or LF) in all lines"};
-static const struct risk_rule rule_long = {
-	"line-long", RISK_HIGH, false,
-	"has a line that is too long to be read"};
-static const struct risk_rule rule_secret = {"secret", RISK_HIGH, false,
-					     "has text that looks like a key"};
-
 /* --- lookalike letters --- */
 
 /* As UTF-8, two bytes each. */
@@ -374,7 +351,7 @@ static bool has_password(const char *line)
 
 /* A rule that a line breaks. */
 struct broken {
-	const struct risk_rule *rule;
+	const char *rule; /* its id */
 	uint32_t character; /* that breaks it; 0: not a single one */
 };
 
@@ -386,26 +363,27 @@ static void judge_line(const char *path, const struct risk_line *line,
 	const struct hidden hidden = find_hidden(line->text, len);
 
 	if (hidden.control)
-		ret[n++] = (struct broken){&rule_escape, hidden.control};
+		ret[n++] = (struct broken){"text-escape", hidden.control};
 	if (hidden.invisible)
-		ret[n++] = (struct broken){&rule_hidden, hidden.invisible};
+		ret[n++] = (struct broken){"text-invisible", hidden.invisible};
 	else if (risk_count_lookalikes(line->text, len))
-		ret[n++] = (struct broken){&rule_lookalike, 0};
+		ret[n++] = (struct broken){"text-lookalike", 0};
 	if ((has_long_word(line->text) &&
 	     (has_key(line->text) || has_token(line->text))) ||
 	    has_private_key(line->text) || has_password(line->text))
-		ret[n++] = (struct broken){&rule_secret, 0};
+		ret[n++] = (struct broken){"secret", 0};
 	if (len > RISK_LINE_MAX && is_source_name(path) &&
 	    !strstr(path, ".min.") && !strstr(path, ".json"))
-		ret[n++] = (struct broken){&rule_long, 0};
+		ret[n++] = (struct broken){"line-long", 0};
 	ret[n] = (struct broken){0};
 }
 
 static void add_broken(struct risks *ret, const struct broken *broken,
 		       const struct risk_line *line)
 {
-	struct risk *risk = risk_add_line(ret, broken->rule, RISK_NONE,
-					  line->number, NULL, line->text);
+	struct risk *risk =
+		risk_add_line(ret, risk_rule(broken->rule), RISK_NONE,
+			      line->number, NULL, line->text);
 
 	if (risk)
 		risk->character = broken->character;
@@ -563,27 +541,13 @@ void risk_judge_text(const char *path, bool existed, const struct buf *old,
 		     const struct buf *now, struct risks *ret)
 {
 	if (hides_text(path, old, now))
-		risk_add(ret, &rule_nul, RISK_NONE);
+		risk_add(ret, risk_rule("text-nul"), RISK_NONE);
 	if (risk_has_nul(now))
 		return;
 	if (existed && count_lost(now) > count_lost(old))
-		risk_add(ret, &rule_lost, RISK_NONE);
+		risk_add(ret, risk_rule("text-lost"), RISK_NONE);
 	if (existed && (has_byte(old, '\r') || has_byte(now, '\r')) &&
 	    line_ends(old) * line_ends(now) < 0)
-		risk_add(ret, &rule_ends, RISK_NONE);
+		risk_add(ret, risk_rule("line-ends"), RISK_NONE);
 	judge_lines(path, old, now, ret);
-}
-
-enum risk_level risk_text_level(const char *id)
-{
-	static const struct risk_rule *const rules[] = {
-		&rule_escape, &rule_hidden, &rule_lookalike, &rule_nul,
-		&rule_lost,   &rule_ends,   &rule_long,	     &rule_secret,
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(rules) / sizeof(*rules); i++)
-		if (strcmp(rules[i]->id, id) == 0)
-			return rules[i]->level;
-	return RISK_NONE;
 }

@@ -354,7 +354,7 @@ gives 0 'its id gives the consent' \
 	guard apply -q -y --yes-to guard-settings --yes-to deploy-key four
 echo 'high x' >>"$HOME/.config/guard/risk.rules"
 gives 2 'a line that is no rule is an error' guard diff four
-says "$err" ".config/guard/risk.rules', line 2"
+says "$err" ".config/guard/risk.rules':2"
 gives 0 'a verb that judges nothing goes on' guard log
 rm "$HOME/.config/guard/risk.rules"
 

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/shipped.h"
 #include "guard/agent/profile.h"
+#include "guard/rules/risk.h"
 
 static int read_profile(const char *path, const char *text, struct err *err)
 {
@@ -21,6 +22,8 @@ static int read_text(const char *path, const char *text, struct err *err)
 {
 	if (path_below(path, PROFILE_SHIPPED_DIR))
 		return read_profile(path, text, err);
+	if (path_below(path, RULES_SHIPPED_DIR))
+		return risk_rules_check(path, text, err);
 	return fail(err, EINVAL, "'%s':1: nothing reads this text", path);
 }
 

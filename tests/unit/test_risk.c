@@ -64,9 +64,7 @@ static bool tells(const struct risks *r, const char *text)
 /* The level of a name alone. */
 static enum risk_level level_by_name(const char *path)
 {
-	enum risk_level level;
-
-	return risk_by_name(path, &level) ? level : RISK_NONE;
+	return risk_by_name(path);
 }
 
 /* The level of an added file; in generated directories of a changed one. */

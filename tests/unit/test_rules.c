@@ -6,13 +6,14 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/err.h"
 #include "guard/parse/parse_worker.h"
-#include "guard/rules/risk.h"
+#include "guard/rules/risk_private.h"
 
 #define FILE_MODE (S_IFREG | 0644)
 
@@ -662,13 +663,37 @@ static void the_users_rules_are_judged_like_others(void **state)
 		{"Makefile", "all:\n", "all:\n\tx\n", "make-recipe"},
 		{"test/Makefile", "all:\n", "all:\n\tx\n", NULL},
 		{".envrc", "x\n", "y\n", "directory-enter"},
+		{"a.deploy", "x:\n", "x:\n  host: e\n", "deploy-host"},
+		{"a.deploy", "x:\n", "x:\n  Port: 1\n", "deploy-host"},
+		{"a.deploy", "x:\n", "x:\n  name: e\n", NULL},
+		{"host.yaml", "safe: true\n", "x: 1\n", "deploy-host"},
+		{"host.yaml", "", "x:\n  run: y\n", "deploy-host"},
+		{"host.yaml", "", "run: y\n", NULL},
+		{"my/flow.yml", "", "jobs:\n  a:\n    run: y\n", "ci-command"},
+		{".github/workflows/a.yml", "", "jobs:\n  a: deploy e\n",
+		 "ci-deploy"},
 	};
 	static const char rules[] =
 		"# mine\n"
 		"\n"
 		"critical deploy-key deploy/ \"is used by the deployment\"\n"
 		"high sql-drop *.sql adds=\"DROP TABLE\" \"removes data\"\r\n"
-		"off make-recipe test/*\n";
+		"off make-recipe test/*\n"
+		"define HOST\n"
+		"  adds host:|PORT\n"
+		"high deploy-host \"names a host\"\n"
+		"  files any *.deploy host.yaml\n"
+		"  any-case\n"
+		"  adds $HOST\n"
+		"  or\n"
+		"  removes ^safe\n"
+		"  or\n"
+		"  at ^x\\.run$\n"
+		"note my-flow \"is a CI file\"\n"
+		"  files ci my/*.yml\n"
+		"high ci-deploy \"deploys\"\n"
+		"  lines ci\n"
+		"  adds deploy\n";
 	struct err err;
 
 	(void)state;
@@ -696,6 +721,13 @@ static void a_line_that_is_no_rule_is_an_error(void **state)
 		"off git-hook",
 		"off editor-command .vscode/",
 		"off make-recipe a b",
+		"high a \"c\"",
+		"high a \"c\"\nlines ci",
+		"high a \"c\"\nfiles nosuch x\nhigh b \"c\"",
+		"high a \"c\"\nfiles any x\nadds (",
+		"high a \"c\"\nfiles any x\nor",
+		"define A",
+		"adds x",
 	};
 	size_t wrong = 0, i;
 
@@ -705,13 +737,92 @@ static void a_line_that_is_no_rule_is_an_error(void **state)
 		struct err err = {0};
 
 		if (risk_user_parse(text, "my.rules", &err) == 0 ||
-		    !strstr(err.text, "'my.rules', line 2")) {
+		    !strstr(err.text, strstr(lines[i], "nosuch")
+					      ? "'my.rules':3"
+					      : "'my.rules':2")) {
 			print_error("%s: %s\n", lines[i], err.text);
 			wrong++;
 		}
 		risk_user_clear();
 	}
 	assert_int_equal(wrong, 0);
+}
+
+/* "a\\n" and "\\x1b" as bytes, with a line end. To free. */
+static char *sample_text(const char *at, size_t len)
+{
+	AUTO(buf) struct buf b = {0};
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		char hex[3] = {0};
+
+		if (at[i] != '\\' || i + 1 == len ||
+		    !strchr("nrtx", at[i + 1])) {
+			buf_add_char(&b, at[i]);
+			continue;
+		}
+		i++;
+		memcpy(hex, at + i + 1, at[i] == 'x' ? 2 : 0);
+		buf_add_char(&b, at[i] == 'n'	? '\n'
+				 : at[i] == 'r' ? '\r'
+				 : at[i] == 't' ? '\t'
+						: (char)strtol(hex, NULL, 16));
+		i += at[i] == 'x' ? 2 : 0;
+	}
+	buf_add_char(&b, '\n');
+	return buf_take_text(&b);
+}
+
+/* PATH [[OLD] ~> NEW] */
+static bool sample_fires(const char *id, const char *sample)
+{
+	size_t len = strcspn(sample, " ");
+	auto_free char *path = mem_strndup(sample, len);
+	const char *arrow = strstr(sample, " ~> "), *from = sample + len + 1;
+	auto_free char *old =
+		arrow > sample + len ? sample_text(from, (size_t)(arrow - from))
+				     : NULL;
+	auto_free char *now = arrow ? sample_text(arrow + 4, strlen(arrow + 4))
+				    : mem_strdup("x\n");
+	AUTO(risks) struct risks r = {0};
+	size_t i;
+
+	judge(path, old, now, &r);
+	for (i = 0; i < r.count; i++)
+		if (strcmp(r.items[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+static bool check_sample(const char *id, const struct rule_sample *s)
+{
+	if (sample_fires(id, s->text) == s->fires)
+		return true;
+	print_error("%s: %s %s\n", id, s->fires ? "not for" : "also for",
+		    s->text);
+	return false;
+}
+
+static void each_rule_fires_for_its_samples_alone(void **state)
+{
+	size_t wrong = 0, samples = 0, i, k;
+	enum rule_text which;
+
+	(void)state;
+	for (which = 0; which < RULES_SHIPPED; which++) {
+		const struct rule_list *l = rule_list_shipped(which);
+
+		for (i = 0; i < l->count; i++)
+			for (k = 0; k < l->items[i].samples.count; k++) {
+				samples++;
+				wrong += !check_sample(
+					l->items[i].rule.id,
+					&l->items[i].samples.items[k]);
+			}
+	}
+	assert_int_equal(wrong, 0);
+	assert_true(samples > 150);
 }
 
 static void only_critical_rules_ask_for_a_consent(void **state)
@@ -760,6 +871,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_too_large_is_not_examined),
 		cmocka_unit_test(the_users_rules_are_judged_like_others),
 		cmocka_unit_test(a_line_that_is_no_rule_is_an_error),
+		cmocka_unit_test(each_rule_fires_for_its_samples_alone),
 		cmocka_unit_test(only_critical_rules_ask_for_a_consent),
 	};
 
