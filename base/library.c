@@ -40,6 +40,14 @@ static const struct library libraries[LIBRARY_COUNT] = {
 			.package = "libncursesw6",
 			.loss = "review asks line by line",
 		},
+	[LIBRARY_LIBSYSTEMD] =
+		{
+			.name = "libsystemd",
+			.soname = "libsystemd.so.0",
+			.package = "libsystemd0",
+			.loss = "a user's runs have limits without a control "
+				"group",
+		},
 };
 
 const struct library *library_info(enum library_id id)

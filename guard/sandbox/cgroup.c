@@ -4,13 +4,11 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,193 +17,73 @@
 #include "base/child.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
+#include "base/library.h"
 #include "guard/sandbox/procfs.h"
 #include "guard/sandbox/sandbox.h"
 
-/*
- * Two calls of org.freedesktop.systemd1(5) in the wire format of D-Bus, little
- * endian like both of guard's architectures (D-Bus Specification, "Message
- * Protocol"): a message is a fixed header, an array of fields and a body; each
- * value is aligned to its size.
- */
 #define SERVICE "org.freedesktop.systemd1"
 #define OBJECT "/org/freedesktop/systemd1"
 #define INTERFACE SERVICE ".Manager"
-#define HEAD_LEN 16
-#define MESSAGE_MAX (1u << 20)
-#define LINE_MAX_LEN 256
-#define WAIT_SECONDS 5
+#define ADDRESS "unix:path="
+/* Longest wait for a reply of systemd. */
+#define WAIT_USEC 5000000u
 
-enum { TYPE_CALL = 1, TYPE_RETURN, TYPE_ERROR, TYPE_SIGNAL };
-enum { FIELD_PATH = 1, FIELD_INTERFACE, FIELD_MEMBER, FIELD_TO = 6 };
-#define FIELD_SIGNATURE 8
+/* ---- libsystemd ---- */
 
-/* ---- values ---- */
+struct sd_bus;
+struct sd_bus_message;
 
-static void pad_dbus(struct buf *b, size_t to)
+/* The functions in use; sd-bus(3). A message whose content could not be added
+ * is refused by call(). */
+static struct {
+	int (*new)(struct sd_bus **ret);
+	int (*set_address)(struct sd_bus *bus, const char *address);
+	int (*start)(struct sd_bus *bus);
+	struct sd_bus *(*close_unref)(struct sd_bus *bus);
+	int (*message_new_method_call)(struct sd_bus *bus,
+				       struct sd_bus_message **ret,
+				       const char *service, const char *object,
+				       const char *interface,
+				       const char *member);
+	int (*message_append)(struct sd_bus_message *m, const char *types, ...);
+	int (*message_open_container)(struct sd_bus_message *m, char type,
+				      const char *contents);
+	int (*message_close_container)(struct sd_bus_message *m);
+	int (*call)(struct sd_bus *bus, struct sd_bus_message *m, uint64_t usec,
+		    void *ret_error, struct sd_bus_message **ret);
+	int (*process)(struct sd_bus *bus, struct sd_bus_message **ret);
+	int (*wait)(struct sd_bus *bus, uint64_t usec);
+	int (*message_is_signal)(struct sd_bus_message *m,
+				 const char *interface, const char *member);
+	int (*message_read)(struct sd_bus_message *m, const char *types, ...);
+	struct sd_bus_message *(*message_unref)(struct sd_bus_message *m);
+} bus;
+
+static bool load_libsystemd(void)
 {
-	while (b->len % to)
-		buf_add_char(b, '\0');
-}
+	static const struct library_symbol symbols[] = {
+#define CALL(name) {"sd_bus_" #name, offsetof(__typeof__(bus), name)}
+		CALL(new),
+		CALL(set_address),
+		CALL(start),
+		CALL(close_unref),
+		CALL(message_new_method_call),
+		CALL(message_append),
+		CALL(message_open_container),
+		CALL(message_close_container),
+		CALL(call),
+		CALL(process),
+		CALL(wait),
+		CALL(message_is_signal),
+		CALL(message_read),
+		CALL(message_unref),
+#undef CALL
+	};
+	struct err ignored;
 
-static void put_u32(struct buf *b, uint32_t number)
-{
-	pad_dbus(b, sizeof(number));
-	buf_add(b, &number, sizeof(number));
-}
-
-static void put_dbus_text(struct buf *b, const char *text)
-{
-	put_u32(b, (uint32_t)strlen(text));
-	buf_add(b, text, strlen(text) + 1);
-}
-
-static void put_signature(struct buf *b, const char *text)
-{
-	buf_add_char(b, (char)strlen(text));
-	buf_add(b, text, strlen(text) + 1);
-}
-
-/* Returns the offset of the array's length. The padding before the first item
- * is not part of the length. */
-static size_t begin_array(struct buf *b, size_t align)
-{
-	size_t at;
-
-	put_u32(b, 0);
-	at = b->len - sizeof(uint32_t);
-	pad_dbus(b, align);
-	return at;
-}
-
-static void end_array(struct buf *b, size_t at, size_t align)
-{
-	size_t start = (at + sizeof(uint32_t) + align - 1) / align * align;
-	uint32_t len = (uint32_t)(b->len - start);
-
-	memcpy(b->data + at, &len, sizeof(len));
-}
-
-static void put_pid_array(struct buf *b, pid_t pid)
-{
-	size_t at = begin_array(b, sizeof(uint32_t));
-
-	put_u32(b, (uint32_t)pid);
-	end_array(b, at, sizeof(uint32_t));
-}
-
-/* Writes the name of a property and the type of its value. */
-static void start_property(struct buf *b, const char *name, const char *type)
-{
-	pad_dbus(b, 8);
-	put_dbus_text(b, name);
-	put_signature(b, type);
-}
-
-static void put_number_property(struct buf *b, const char *name,
-				uint64_t number)
-{
-	start_property(b, name, "t");
-	pad_dbus(b, sizeof(number));
-	buf_add(b, &number, sizeof(number));
-}
-
-static void put_string_property(struct buf *b, const char *name,
-				const char *text)
-{
-	start_property(b, name, "s");
-	put_dbus_text(b, text);
-}
-
-/* ---- messages ---- */
-
-static void put_field(struct buf *b, int field, const char *type,
-		      const char *text)
-{
-	pad_dbus(b, 8);
-	buf_add_char(b, (char)field);
-	put_signature(b, type);
-	if (*type == 'g')
-		put_signature(b, text);
-	else
-		put_dbus_text(b, text);
-}
-
-static int send_dbus_call(int fd, const char *method, const char *signature,
-			  const struct buf *body)
-{
-	AUTO(buf) struct buf b = {0};
-	static uint32_t serial;
-	size_t at;
-
-	buf_add(&b, (const char[]){'l', TYPE_CALL, 0, 1}, 4);
-	put_u32(&b, (uint32_t)body->len);
-	put_u32(&b, ++serial);
-	at = begin_array(&b, 8);
-	put_field(&b, FIELD_PATH, "o", OBJECT);
-	put_field(&b, FIELD_INTERFACE, "s", INTERFACE);
-	put_field(&b, FIELD_MEMBER, "s", method);
-	put_field(&b, FIELD_TO, "s", SERVICE);
-	put_field(&b, FIELD_SIGNATURE, "g", signature);
-	end_array(&b, at, 8);
-	pad_dbus(&b, 8);
-	buf_add(&b, body->data, body->len);
-	return fd_write(fd, b.data, b.len);
-}
-
-struct dbus_message {
-	int type;
-	struct buf fields, body;
-};
-
-static void dbus_message_free(struct dbus_message *m)
-{
-	buf_free(&m->fields);
-	buf_free(&m->body);
-}
-
-static bool receive_dbus_part(int fd, struct buf *to, size_t len)
-{
-	buf_clear(to);
-	if (len > MESSAGE_MAX ||
-	    fd_read(fd, buf_reserve(to, len), len) != (ssize_t)len)
-		return false;
-	to->len = len;
-	return true;
-}
-
-static bool receive_dbus_message(int fd, struct dbus_message *m)
-{
-	unsigned char head[HEAD_LEN];
-	uint32_t body, fields;
-
-	if (fd_read(fd, head, sizeof(head)) != (ssize_t)sizeof(head) ||
-	    head[0] != 'l')
-		return false;
-	m->type = head[1];
-	memcpy(&body, head + 4, sizeof(body));
-	memcpy(&fields, head + 12, sizeof(fields));
-	return fields < MESSAGE_MAX &&
-	       receive_dbus_part(fd, &m->fields, (fields + 7) / 8 * 8) &&
-	       receive_dbus_part(fd, &m->body, body);
-}
-
-/* Waits for the signal JobRemoved (number, job, unit, result) of this unit. */
-static bool wait_systemd_job(int fd, const char *unit)
-{
-	static const char done[] = "done";
-	AUTO(dbus_message) struct dbus_message m = {0};
-
-	while (receive_dbus_message(fd, &m)) {
-		if (m.type == TYPE_ERROR)
-			return false;
-		if (m.type == TYPE_SIGNAL && buf_has(&m.fields, "JobRemoved") &&
-		    buf_has(&m.body, unit))
-			return m.body.len > sizeof(done) &&
-			       memcmp(m.body.data + m.body.len - sizeof(done),
-				      done, sizeof(done)) == 0;
-	}
-	return false;
+	return library_load(LIBRARY_LIBSYSTEMD, symbols,
+			    sizeof(symbols) / sizeof(*symbols), &bus,
+			    &ignored) == 0;
 }
 
 /* ---- the scope ---- */
@@ -223,88 +101,109 @@ static bool wait_systemd_job(int fd, const char *unit)
  * The kernel removes the scope's group after its last process.
  */
 
-/* Connects to the private socket of the user's systemd, without a bus. */
-static int connect_manager(void)
+/* Connects to the private socket of the user's systemd, without a bus daemon.
+ * NULL: no systemd, or no libsystemd. */
+static struct sd_bus *connect_manager(void)
 {
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	struct timeval limit = {.tv_sec = WAIT_SECONDS};
-	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sd_bus *manager = NULL;
+	char address[64];
 
 	if (geteuid() == 0)
-		(void)snprintf(to.sun_path, sizeof(to.sun_path),
-			       "/run/systemd/private");
+		(void)snprintf(address, sizeof(address),
+			       ADDRESS "/run/systemd/private");
 	else
-		(void)snprintf(to.sun_path, sizeof(to.sun_path),
-			       "/run/user/%u/systemd/private", geteuid());
-	if (fd < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) <
-		    0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) <
-		    0 ||
-	    connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
-		return -1;
-	return TAKE_FD(fd);
+		(void)snprintf(address, sizeof(address),
+			       ADDRESS "/run/user/%u/systemd/private",
+			       geteuid());
+	if (access(address + strlen(ADDRESS), F_OK) < 0 || !load_libsystemd() ||
+	    bus.new(&manager) < 0)
+		return NULL;
+	return bus.set_address(manager, address) < 0 || bus.start(manager) < 0
+		       ? bus.close_unref(manager)
+		       : manager;
 }
 
-/* Authenticates by the uid that the kernel reports to the other side. */
-static bool authenticate(int fd)
+static struct sd_bus_message *new_call(struct scope *s, const char *method)
 {
-	static const char begin[] = "BEGIN\r\n";
-	AUTO(buf) struct buf b = {0};
-	char uid[16], line[LINE_MAX_LEN];
-	size_t i, len = 0;
+	struct sd_bus_message *m = NULL;
 
-	(void)snprintf(uid, sizeof(uid), "%u", geteuid());
-	buf_add_char(&b, '\0');
-	buf_add_text(&b, "AUTH EXTERNAL ");
-	for (i = 0; uid[i]; i++)
-		buf_printf(&b, "%02x", (unsigned char)uid[i]);
-	buf_add_text(&b, "\r\n");
-	if (fd_write(fd, b.data, b.len) < 0)
-		return false;
-	while (len < sizeof(line) && fd_read(fd, line + len, 1) == 1)
-		if (line[len++] == '\n')
-			return len > 3 && memcmp(line, "OK ", 3) == 0 &&
-			       fd_write(fd, begin, sizeof(begin) - 1) == 0;
-	return false;
+	(void)bus.message_new_method_call(s->bus, &m, SERVICE, OBJECT,
+					  INTERFACE, method);
+	return m;
+}
+
+/* Sends the call, frees it and waits for the reply. */
+static bool call_manager(struct scope *s, struct sd_bus_message *m)
+{
+	int got = bus.call(s->bus, m, WAIT_USEC, NULL, NULL);
+
+	(void)bus.message_unref(m);
+	return got >= 0;
+}
+
+/* Waits for the signal JobRemoved of this unit. */
+static bool wait_systemd_job(struct scope *s)
+{
+	for (;;) {
+		const char *job, *unit, *result;
+		struct sd_bus_message *m = NULL;
+		bool ours, done;
+		uint32_t number;
+		int got = bus.process(s->bus, &m);
+
+		ours = m &&
+		       bus.message_is_signal(m, INTERFACE, "JobRemoved") > 0 &&
+		       bus.message_read(m, "uoss", &number, &job, &unit,
+					&result) > 0 &&
+		       strcmp(unit, s->unit) == 0;
+		done = ours && strcmp(result, "done") == 0;
+		(void)bus.message_unref(m);
+		if (ours)
+			return done;
+		if (got < 0 || (got == 0 && bus.wait(s->bus, WAIT_USEC) <= 0))
+			return false;
+	}
 }
 
 static bool start_unit(struct scope *s, const struct sandbox_policy *p)
 {
-	AUTO(buf) struct buf b = {0};
-	size_t at;
+	const struct {
+		const char *name;
+		bool requested;
+		uint64_t value;
+	} limits[] = {
+		{"MemoryMax", p->memory > 0, p->memory},
+		{"MemorySwapMax", p->memory > 0, 0},
+		{"CPUQuotaPerSecUSec", p->cpus_milli > 0,
+		 (uint64_t)p->cpus_milli * 1000},
+		{"TasksMax", p->pids_limit > 0, p->pids_limit},
+	};
+	struct sd_bus_message *m = new_call(s, "StartTransientUnit");
+	size_t i;
 
-	put_dbus_text(&b, s->unit);
-	put_dbus_text(&b, "fail");
-	at = begin_array(&b, 8);
-	put_string_property(&b, "Description", "limits of a guard run");
-	put_string_property(&b, "CollectMode", "inactive-or-failed");
+	(void)bus.message_append(m, "ss", s->unit, "fail");
+	(void)bus.message_open_container(m, 'a', "(sv)");
+	(void)bus.message_append(m, "(sv)(sv)", "Description", "s",
+				 "limits of a guard run", "CollectMode", "s",
+				 "inactive-or-failed");
 	/* Only into a delegated group processes can be moved later. */
-	start_property(&b, "Delegate", "b");
-	put_u32(&b, 1);
-	start_property(&b, "PIDs", "au");
-	put_pid_array(&b, s->holder);
-	if (p->memory) {
-		put_number_property(&b, "MemoryMax", p->memory);
-		put_number_property(&b, "MemorySwapMax", 0);
-	}
-	if (p->cpus_milli)
-		put_number_property(&b, "CPUQuotaPerSecUSec",
-				    (uint64_t)p->cpus_milli * 1000);
-	if (p->pids_limit)
-		put_number_property(&b, "TasksMax", p->pids_limit);
-	end_array(&b, at, 8);
-	end_array(&b, begin_array(&b, 8), 8);
-	return send_dbus_call(s->fd, "StartTransientUnit", "ssa(sv)a(sa(sv))",
-			      &b) == 0 &&
-	       wait_systemd_job(s->fd, s->unit);
+	(void)bus.message_append(m, "(sv)(sv)", "Delegate", "b", 1, "PIDs",
+				 "au", 1, (uint32_t)s->holder);
+	for (i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+		if (limits[i].requested)
+			(void)bus.message_append(m, "(sv)", limits[i].name, "t",
+						 limits[i].value);
+	(void)bus.message_close_container(m);
+	(void)bus.message_append(m, "a(sa(sv))", 0);
+	return call_manager(s, m) && wait_systemd_job(s);
 }
 
 /* Ends the holder and closes the connection. May be called again. */
 static void scope_end(struct scope *s)
 {
 	child_end(&s->holder);
-	fd_close(&s->fd);
+	if (s->bus)
+		s->bus = bus.close_unref(s->bus);
 }
 
 /* Returns false without systemd, or if it refuses. The scope's group is that
@@ -313,8 +212,8 @@ static bool scope_make(struct scope *s, const struct sandbox_policy *p)
 {
 	struct timespec now;
 
-	*s = (struct scope){.fd = connect_manager()};
-	if (s->fd < 0)
+	*s = (struct scope){.bus = connect_manager()};
+	if (!s->bus)
 		return false;
 	(void)clock_gettime(CLOCK_BOOTTIME, &now);
 	(void)snprintf(s->unit, sizeof(s->unit), "guard-%d-%llx.scope",
@@ -329,7 +228,7 @@ static bool scope_make(struct scope *s, const struct sandbox_policy *p)
 		for (;;)
 			(void)pause();
 	}
-	if (s->holder > 0 && authenticate(s->fd) && start_unit(s, p))
+	if (s->holder > 0 && start_unit(s, p))
 		return true;
 	scope_end(s);
 	return false;
@@ -340,27 +239,18 @@ static bool scope_make(struct scope *s, const struct sandbox_policy *p)
 static int scope_enter(struct scope *s, const char *group, pid_t pid,
 		       struct err *err)
 {
-	AUTO(buf) struct buf body = {0};
-	AUTO(dbus_message) struct dbus_message m = {0};
-	bool received;
+	struct sd_bus_message *m = new_call(s, "AttachProcessesToUnit");
 
-	put_dbus_text(&body, s->unit);
-	put_dbus_text(&body, group);
-	put_pid_array(&body, pid);
-	received = send_dbus_call(s->fd, "AttachProcessesToUnit", "ssau",
-				  &body) == 0;
-	/* Only one call is pending, so the next return or error message is its
-	 * reply. Signals are skipped. */
-	do
-		received = received && receive_dbus_message(s->fd, &m);
-	while (received && m.type != TYPE_RETURN && m.type != TYPE_ERROR);
-	if (!received || m.type != TYPE_RETURN)
+	(void)bus.message_append(m, "ssau", s->unit, group, 1, (uint32_t)pid);
+	if (!call_manager(s, m))
 		return fail(err, EIO,
 			    "systemd did not move the run into its scope %s",
 			    s->unit);
 	scope_end(s);
 	return 0;
 }
+
+/* ---- groups ---- */
 
 #define PERIOD_US 100000
 /* Tries of 1 ms each. */
@@ -652,7 +542,7 @@ int cgroup_enter(struct cgroup *c, pid_t pid, struct err *err)
 {
 	int kind;
 
-	if (c->scope.fd >= 0)
+	if (c->scope.bus)
 		return scope_enter(&c->scope, "/" INNER, pid, err);
 	for (kind = 0; kind < CGROUP_KINDS; kind++)
 		if (c->inner[kind] >= 0 &&

@@ -17,10 +17,12 @@
 
 #include "guard/sandbox/sandbox.h"
 
-/* A transient scope of the user's systemd. */
+/* A transient scope of the user's systemd, by libsystemd, which is loaded only
+ * for this. */
+struct sd_bus;
 struct scope {
-	int fd; /* to systemd; -1: no scope, or it is complete */
-	pid_t holder; /* keeps the scope alive while fd is open */
+	struct sd_bus *bus; /* to systemd; NULL: no scope, or it is complete */
+	pid_t holder; /* keeps the scope alive while bus is open */
 	char unit[48];
 };
 
@@ -39,8 +41,7 @@ struct cgroup {
 #define CGROUP_NONE                                                            \
 	((struct cgroup){.fd = {-1, -1, -1},                                   \
 			 .parent = {-1, -1, -1},                               \
-			 .inner = {-1, -1, -1},                                \
-			 .scope = {.fd = -1}})
+			 .inner = {-1, -1, -1}})
 
 /* Makes the group. root: /sys/fs/cgroup, or a directory of a test. */
 void cgroup_make(struct cgroup *c, const char *root,

@@ -152,7 +152,7 @@ done
 # --- libraries that are loaded when they are needed ---
 # no-LIBRARY: guard with an empty file in place of the library.
 guard doctor >"$T/doctor"
-for library in libgit2 libarchive libcrypto ncursesw; do
+for library in libgit2 libarchive libcrypto ncursesw libsystemd; do
 	soname=$(sed -n "s/^ok *$library *//p" "$T/doctor")
 	mkdir "$T/without-$library"
 	: >"$T/without-$library/$soname"
@@ -201,6 +201,16 @@ guard run -q -- git -c user.name=a -c user.email=b \
 gives 1 'import without libgit2 fails' \
 	"$T/no-libgit2" import -y "$(guard status -q | head -n 1)"
 says "$err" 'apt-get install libgit2-'
+# Only a file: with libsystemd the connection fails.
+systemd=/run/systemd
+[ "$(id -u)" = 0 ] || systemd=/run/user/$(id -u)/systemd
+mkdir -p "$systemd"
+[ -e "$systemd/private" ] || : >"$systemd/private"
+for with in guard "$T/no-libsystemd"; do
+	gives 0 "a limit works without a scope of systemd's (${with##*/})" \
+		"$with" run -q --memory 900m --pids-limit 500 -- true
+done
+rm -f "$systemd/private"
 # libgit2 may need libcrypto itself: this guard alone looks for another name.
 sed 's/libcrypto[.]so/libabsent.so/g' "$(command -v guard)" >"$T/no-crypto"
 chmod +x "$T/no-crypto"

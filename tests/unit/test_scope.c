@@ -41,8 +41,55 @@ static const struct sandbox_policy all = {
 	.pids_limit = 77,
 };
 
+/* The functions of libsystemd that only the other side needs. */
+struct id128 {
+	uint8_t bytes[16];
+};
+
+static struct {
+	int (*set_fd)(struct sd_bus *bus, int in, int out);
+	int (*set_server)(struct sd_bus *bus, int on, struct id128 id);
+	int (*message_is_method_call)(struct sd_bus_message *m,
+				      const char *interface,
+				      const char *member);
+	int (*message_enter_container)(struct sd_bus_message *m, char type,
+				       const char *contents);
+	int (*message_exit_container)(struct sd_bus_message *m);
+	int (*reply_method_return)(struct sd_bus_message *m, const char *types,
+				   ...);
+	int (*reply_method_errnof)(struct sd_bus_message *m, int num,
+				   const char *format, ...);
+	int (*emit_signal)(struct sd_bus *bus, const char *path,
+			   const char *interface, const char *member,
+			   const char *types, ...);
+	int (*flush)(struct sd_bus *bus);
+} other;
+
 static pid_t server;
-static int heard; /* pipe with the received requests */
+static int heard; /* pipe with the received requests, a line each */
+
+static bool load_other_side(void)
+{
+	static const struct library_symbol symbols[] = {
+#define CALL(name) {"sd_bus_" #name, offsetof(__typeof__(other), name)}
+		CALL(set_fd),
+		CALL(set_server),
+		CALL(message_is_method_call),
+		CALL(message_enter_container),
+		CALL(message_exit_container),
+		CALL(reply_method_return),
+		CALL(reply_method_errnof),
+		CALL(emit_signal),
+		CALL(flush),
+#undef CALL
+	};
+	struct err err;
+
+	return load_libsystemd() &&
+	       library_load(LIBRARY_LIBSYSTEMD, symbols,
+			    sizeof(symbols) / sizeof(*symbols), &other,
+			    &err) == 0;
+}
 
 static void socket_path(char path[108], bool make)
 {
@@ -58,81 +105,106 @@ static void socket_path(char path[108], bool make)
 	(void)snprintf(path, 108, "%s/private", dir);
 }
 
-/* Sends a message: header, fields with one text, body with two. */
-static void answer(int fd, char type, const char *field, const char *unit,
-		   const char *result)
+/* Waits for a call and writes its name. */
+static struct sd_bus_message *hear(struct sd_bus *b, int to, const char *method)
 {
-	unsigned char m[512] = {'l', (unsigned char)type, 0, 1};
-	uint32_t fields = (uint32_t)strlen(field) + 1, body;
-	size_t at = 16 + (fields + 7) / 8 * 8;
+	struct sd_bus_message *m = NULL;
 
-	memcpy(m + 16, field, fields);
-	memcpy(m + at, unit, strlen(unit) + 1);
-	memcpy(m + at + strlen(unit) + 1, result, strlen(result) + 1);
-	body = (uint32_t)(strlen(unit) + strlen(result) + 2);
-	memcpy(m + 4, &body, sizeof(body));
-	memcpy(m + 12, &fields, sizeof(fields));
-	(void)fd_write(fd, m, at + body);
+	while (!m) {
+		int got = bus.process(b, &m);
+
+		if (got < 0 || (got == 0 && bus.wait(b, 5000000) < 0))
+			_exit(0);
+		if (m &&
+		    other.message_is_method_call(m, INTERFACE, method) <= 0) {
+			(void)bus.message_unref(m);
+			m = NULL;
+		}
+	}
+	(void)dprintf(to, "%s\n", method);
+	return m;
 }
 
-/* Reads one complete call and passes it on. */
-static void hear(int fd, int to, char unit[64])
+/* Writes the properties of a call of StartTransientUnit. */
+static void hear_properties(struct sd_bus_message *m, int to, char unit[64])
 {
-	char m[2048];
-	uint32_t body, fields;
-	size_t len;
-	const char *at;
+	const char *name, *mode;
 
-	if (fd_read(fd, m, 16) != 16)
-		_exit(0);
-	memcpy(&body, m + 4, sizeof(body));
-	memcpy(&fields, m + 12, sizeof(fields));
-	len = (fields + 7) / 8 * 8 + body;
-	if (len > sizeof(m) - 16 || fd_read(fd, m + 16, len) != (ssize_t)len)
+	if (bus.message_read(m, "ss", &name, &mode) < 0)
 		_exit(1);
-	(void)fd_write(to, m, 16 + len);
-	at = memmem(m, 16 + len, "guard-", 6);
-	(void)snprintf(unit, 64, "%s", at ? at : "");
+	(void)snprintf(unit, 64, "%s", name);
+	if (other.message_enter_container(m, 'a', "(sv)") < 0)
+		_exit(1);
+	while (other.message_enter_container(m, 'r', "sv") > 0) {
+		uint64_t number;
+		const char *text;
+		uint32_t pid;
+		int on;
+
+		if (bus.message_read(m, "s", &name) < 0)
+			_exit(1);
+		if (bus.message_read(m, "v", "t", &number) > 0)
+			(void)dprintf(to, "%s=%llu\n", name,
+				      (unsigned long long)number);
+		else if (bus.message_read(m, "v", "s", &text) > 0)
+			(void)dprintf(to, "%s=%s\n", name, text);
+		else if (bus.message_read(m, "v", "b", &on) > 0)
+			(void)dprintf(to, "%s=%d\n", name, on);
+		else if (bus.message_read(m, "v", "au", 1, &pid) > 0)
+			(void)dprintf(to, "%s=%u\n", name, pid);
+		else
+			_exit(1);
+		if (other.message_exit_container(m) < 0)
+			_exit(1);
+	}
 }
 
-static void hear_line(int fd, int to)
+static void end_job(struct sd_bus *b, const char *unit, const char *result)
 {
-	char c = 0;
-
-	while (c != '\n' && fd_read(fd, &c, 1) == 1)
-		(void)fd_write(to, &c, 1);
+	(void)other.emit_signal(b, OBJECT, INTERFACE, "JobRemoved", "uoss", 1,
+				"/job/1", unit, result);
 }
 
 static void __attribute__((noreturn))
 serve(int door, int to, enum manner manner)
 {
 	int fd = accept(door, NULL, NULL);
+	struct sd_bus_message *m;
+	struct sd_bus *b;
+	const char *name, *group;
 	char unit[64];
 
-	hear_line(fd, to);
 	if (manner == CLOSED_DOOR) {
 		(void)fd_write(fd, "REJECTED EXTERNAL\r\n", 19);
 		_exit(0);
 	}
-	(void)fd_write(fd, "OK 0123456789abcdef\r\n", 21);
-	hear_line(fd, to);
-	hear(fd, to, unit);
+	if (bus.new(&b) < 0 || other.set_fd(b, fd, fd) < 0 ||
+	    other.set_server(b, 1, (struct id128){{1}}) < 0 || bus.start(b) < 0)
+		_exit(1);
+	m = hear(b, to, "StartTransientUnit");
+	hear_properties(m, to, unit);
 	/* A signal about another unit. */
-	answer(fd, 4, "JobRemoved", "other.scope", "failed");
+	end_job(b, "other.scope", "failed");
+	if (manner == REFUSING)
+		(void)other.reply_method_errnof(m, EPERM, "no");
+	else
+		(void)other.reply_method_return(m, "o", "/job/1");
+	(void)other.flush(b);
 	if (manner == DYING) {
 		(void)fd_write(fd, "l\4", 2);
 		_exit(0);
 	}
-	if (manner == REFUSING) {
-		answer(fd, 3, "no", "", "");
+	if (manner == REFUSING)
 		_exit(0);
-	}
-	answer(fd, 2, "", "", "/job/1");
-	answer(fd, 4, "JobRemoved", unit,
-	       manner == FAILING ? "failed" : "done");
-	hear(fd, to, unit);
-	answer(fd, 4, "UnitNew", "other.scope", "");
-	answer(fd, manner == STAYING_OUT ? 3 : 2, "", "", "");
+	end_job(b, unit, manner == FAILING ? "failed" : "done");
+	m = hear(b, to, "AttachProcessesToUnit");
+	if (bus.message_read(m, "ss", &name, &group) > 0)
+		(void)dprintf(to, "%s %s\n", name, group);
+	if (manner == STAYING_OUT)
+		(void)other.reply_method_errnof(m, EPERM, "no");
+	else
+		(void)other.reply_method_return(m, "");
+	(void)other.flush(b);
 	_exit(0);
 }
 
@@ -170,55 +242,33 @@ static void end(struct buf *all_of_it)
 	(void)unlink(path);
 }
 
-static bool was_said(const struct buf *b, const void *bytes, size_t len)
-{
-	return b->len && memmem(b->data, b->len, bytes, len);
-}
-
-#define SAID(b, text) was_said((b), (text), strlen(text))
-
-/* True if the request has the property with this number, in wire format. */
-static bool number_was_said(const struct buf *b, const char *name,
-			    uint64_t number)
-{
-	const unsigned char *at;
-	size_t from;
-
-	at = memmem(b->data, b->len, name, strlen(name) + 1);
-	if (!at)
-		return false;
-	from = (size_t)(at - b->data);
-	return memmem(b->data + from, strlen(name) + 24, &number,
-		      sizeof(number)) != NULL;
-}
+#define SAID(b, text) buf_has((b), (text))
 
 static void the_limits_are_asked_for_and_the_run_is_put_in(void **state)
 {
 	struct scope s;
 	struct buf b = {0};
 	struct err err;
-	char id[16], hex[64] = "";
-	size_t i;
+	char pid[32];
 
 	(void)state;
 	begin(GOOD);
 	assert_true(scope_make(&s, &all));
 	assert_true(s.holder > 0 && kill(s.holder, 0) == 0);
+	(void)snprintf(pid, sizeof(pid), "PIDs=%d\n", (int)s.holder);
 	assert_int_equal(scope_enter(&s, "/run", getpid(), &err), 0);
 	assert_int_equal(s.holder, 0);
-	assert_int_equal(s.fd, -1);
+	assert_null(s.bus);
 	end(&b);
-	(void)snprintf(id, sizeof(id), "%u", geteuid());
-	for (i = 0; id[i]; i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", (unsigned char)id[i]);
-	assert_true(SAID(&b, hex));
 	assert_true(SAID(&b, "StartTransientUnit"));
-	assert_true(number_was_said(&b, "MemoryMax", 512 << 20));
-	assert_true(number_was_said(&b, "MemorySwapMax", 0));
-	assert_true(number_was_said(&b, "CPUQuotaPerSecUSec", 1500000));
-	assert_true(number_was_said(&b, "TasksMax", 77));
-	assert_true(SAID(&b, "AttachProcessesToUnit"));
-	assert_true(SAID(&b, "/run"));
+	assert_true(SAID(&b, "MemoryMax=536870912\n"));
+	assert_true(SAID(&b, "MemorySwapMax=0\n"));
+	assert_true(SAID(&b, "CPUQuotaPerSecUSec=1500000\n"));
+	assert_true(SAID(&b, "TasksMax=77\n"));
+	assert_true(SAID(&b, "Delegate=1\n"));
+	assert_true(SAID(&b, pid));
+	assert_true(SAID(&b, "AttachProcessesToUnit\n"));
+	assert_true(SAID(&b, ".scope /run\n"));
 	buf_free(&b);
 }
 
@@ -247,7 +297,7 @@ static void no_scope(enum manner manner)
 
 	begin(manner);
 	assert_false(scope_make(&s, &all));
-	assert_int_equal(s.fd, -1);
+	assert_null(s.bus);
 	assert_int_equal(s.holder, 0);
 	end(&b);
 	buf_free(&b);
@@ -270,7 +320,7 @@ static void without_systemd_there_is_none(void **state)
 
 	(void)state;
 	assert_false(scope_make(&s, &all));
-	assert_int_equal(s.fd, -1);
+	assert_null(s.bus);
 }
 
 static void a_run_that_is_not_let_in_is_told(void **state)
@@ -300,6 +350,10 @@ int main(void)
 		cmocka_unit_test(a_run_that_is_not_let_in_is_told),
 	};
 
+	if (!load_other_side()) {
+		(void)fprintf(stderr, "libsystemd is missing\n");
+		return 99;
+	}
 	/* Runs only in the throw-away root, never beside a real systemd. */
 	if (!getenv("GUARD_TEST_ROOT")) {
 		(void)fprintf(stderr, "only in the root of the tests\n");
