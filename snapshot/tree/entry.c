@@ -280,49 +280,6 @@ bool entry_decode(struct dec *d, bool is_root, struct entry *ret)
 	return true;
 }
 
-static void skip_vars(struct dec *d, unsigned int count)
-{
-	while (count--)
-		(void)dec_var(d);
-}
-
-static void skip_oid(struct dec *d)
-{
-	(void)dec_raw(d, sizeof(((struct oid *)0)->hash));
-	skip_vars(d, 2);
-	(void)dec_u8(d);
-}
-
-bool entry_skip(struct dec *d, struct entry_span *ret)
-{
-	const unsigned char *at = d->at, *name;
-	unsigned int head = (unsigned int)decode_up_to(d, HEAD_ALL);
-	size_t name_len, link_len;
-
-	name = dec_bytes(d, &name_len);
-	/* Mode, owner, group, time. */
-	skip_vars(d, 5);
-	skip_vars(d, head & HEAD_SIZE ? 1 : 0);
-	if (head & HEAD_CONTENT)
-		skip_oid(d);
-	if (head & HEAD_ATTRS)
-		skip_oid(d);
-	if (head & HEAD_LINK)
-		(void)dec_bytes(d, &link_len);
-	skip_vars(d, (head & HEAD_RDEV ? 1 : 0) + (head & HEAD_GROUP ? 1 : 0) +
-			     (head & HEAD_CHATTR ? 1 : 0));
-	if (d->bad)
-		return false;
-	*ret = (struct entry_span){
-		.at = at,
-		.len = (size_t)(d->at - at),
-		.name = (const char *)name,
-		.name_len = name_len,
-		.chattr = head & HEAD_CHATTR,
-	};
-	return true;
-}
-
 bool entry_decode_part(struct dec *d, struct entry *ret)
 {
 	AUTO(entry) struct entry e = {.mode = S_IFDIR};

@@ -77,18 +77,4 @@ bool entry_decode_part(struct dec *d, struct entry *ret);
  */
 bool entry_decode(struct dec *d, bool is_root, struct entry *ret);
 
-/* Place of an entry in the bytes of a tree. `name` points into them and has no
- * NUL. */
-struct entry_span {
-	const unsigned char *at;
-	size_t len;
-	const char *name;
-	size_t name_len;
-	bool chattr;
-};
-
-/* Skips one entry and checks only where it ends. False when the end is unknown:
- * d is bad then. */
-bool entry_skip(struct dec *d, struct entry_span *ret);
-
 #endif

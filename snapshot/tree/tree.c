@@ -87,148 +87,6 @@ int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
 	return 0;
 }
 
-/* One of two trees that are decoded side by side. */
-struct pair_side {
-	struct dec d;
-	uint64_t version, left; /* entries still to read */
-	struct entry_span last; /* the entry that was skipped last */
-	bool waits; /* `last` is not processed yet */
-	bool chattr;
-	struct tree different;
-};
-
-static bool side_start(struct pair_side *s, const struct buf *bytes)
-{
-	s->d = dec_start(bytes->data, bytes->len);
-	s->version = dec_var(&s->d);
-	s->left = dec_var(&s->d);
-	return !s->d.bad && s->left <= bytes->len / ENTRY_LEN_MIN &&
-	       (s->version == VERSION_PLAIN || s->version == VERSION_CHATTR);
-}
-
-static int compare_names(const struct entry_span *a, const struct entry_span *b)
-{
-	return mem_compare(a->name, a->name_len, b->name, b->name_len);
-}
-
-static void note_skipped_entry(struct pair_side *s, const struct entry_span *e)
-{
-	if (s->last.at && compare_names(&s->last, e) >= 0)
-		s->d.bad = true;
-	s->chattr |= e->chattr;
-	s->last = *e;
-	s->left--;
-}
-
-static size_t same_prefix_len(const struct dec *a, const struct dec *b)
-{
-	size_t a_len = (size_t)(a->end - a->at),
-	       b_len = (size_t)(b->end - b->at);
-	size_t len = a_len < b_len ? a_len : b_len, at = 0, step;
-
-	for (step = 256; step; step = step == 256 ? 1 : 0)
-		while (len - at >= step &&
-		       memcmp(a->at + at, b->at + at, step) == 0)
-			at += step;
-	return at;
-}
-
-/* Both sides must be at the beginning of an entry. */
-static void skip_same_entries(struct pair_side *a, struct pair_side *b)
-{
-	size_t same = same_prefix_len(&a->d, &b->d);
-	struct dec d = a->d;
-	struct entry_span e;
-
-	while (a->left && b->left && entry_skip(&d, &e) && e.len <= same) {
-		same -= e.len;
-		a->d.at += e.len;
-		b->d.at += e.len;
-		note_skipped_entry(a, &e);
-		note_skipped_entry(b, &e);
-	}
-}
-
-static bool side_next(struct pair_side *s)
-{
-	struct entry_span e;
-
-	if (!s->waits && s->left && entry_skip(&s->d, &e)) {
-		note_skipped_entry(s, &e);
-		s->waits = true;
-	}
-	return s->waits && !s->d.bad;
-}
-
-static void keep_last_entry(struct pair_side *s)
-{
-	struct dec d = dec_start(s->last.at, s->last.len);
-	struct entry e;
-
-	s->waits = false;
-	if (entry_decode(&d, false, &e))
-		tree_add(&s->different, &e);
-	else
-		s->d.bad = true;
-}
-
-static bool side_end(const struct pair_side *s)
-{
-	return !s->left && dec_end(&s->d) &&
-	       s->chattr == (s->version == VERSION_CHATTR);
-}
-
-static bool decode_pair(struct pair_side *a, struct pair_side *b)
-{
-	for (;;) {
-		bool in_a, in_b;
-		int order;
-
-		if (!a->waits && !b->waits)
-			skip_same_entries(a, b);
-		in_a = side_next(a);
-		in_b = side_next(b);
-		if ((!in_a && !in_b) || a->d.bad || b->d.bad)
-			return side_end(a) && side_end(b);
-		order = !in_a	? 1
-			: !in_b ? -1
-				: compare_names(&a->last, &b->last);
-		if (order <= 0)
-			keep_last_entry(a);
-		if (order >= 0)
-			keep_last_entry(b);
-	}
-}
-
-/*
- * Decodes two trees without the entries whose bytes are equal in both; of these
- * only the order of names is checked. Split trees are not shortened.
- */
-static int tree_decode_pair(const struct buf *a, const struct buf *b,
-			    struct tree *ret_a, struct tree *ret_b,
-			    struct err *err)
-{
-	struct pair_side x = {0}, y = {0};
-
-	if (!side_start(&x, a) || !side_start(&y, b)) {
-		if (tree_decode(a->data, a->len, ret_a, err) < 0)
-			return -err->num;
-		if (tree_decode(b->data, b->len, ret_b, err) < 0) {
-			tree_free(ret_a);
-			return -err->num;
-		}
-		return 0;
-	}
-	if (!decode_pair(&x, &y)) {
-		tree_free(&x.different);
-		tree_free(&y.different);
-		return fail(err, EBADMSG, "the tree is damaged");
-	}
-	*ret_a = x.different;
-	*ret_b = y.different;
-	return 0;
-}
-
 void tree_free(struct tree *t)
 {
 	size_t i;
@@ -253,16 +111,6 @@ struct entry *tree_find(const struct tree *t, const char *name)
 
 /* --- reading --- */
 
-static int get_object(struct store *s, const struct oid *id, struct buf *ret,
-		      struct err *err)
-{
-	if (id->type != OBJECT_TREE)
-		return fail(err, EBADMSG, "a directory has no tree");
-	if (store_get(s, id, ret, err) < 0)
-		return err_context(err, "read a directory of a snapshot");
-	return 0;
-}
-
 /* Loads one object, which may be split. */
 static int load_tree_object(struct store *s, const struct oid *id,
 			    struct tree *ret, struct err *err)
@@ -273,8 +121,10 @@ static int load_tree_object(struct store *s, const struct oid *id,
 		*ret = (struct tree){0};
 		return 0;
 	}
-	if (get_object(s, id, &bytes, err) < 0)
-		return -err->num;
+	if (id->type != OBJECT_TREE)
+		return fail(err, EBADMSG, "a directory has no tree");
+	if (store_get(s, id, &bytes, err) < 0)
+		return err_context(err, "read a directory of a snapshot");
 	return tree_decode(bytes.data, bytes.len, ret, err);
 }
 
@@ -314,18 +164,6 @@ static void tree_cursor_free(struct tree_cursor *c)
 	*c = (struct tree_cursor){0};
 }
 
-static struct tree_cursor make_tree_cursor(struct store *s,
-					   const struct tree *t)
-{
-	struct tree_cursor c = {.store = s};
-
-	if (t->split)
-		c.parts = *t;
-	else
-		c.now = *t;
-	return c;
-}
-
 static int tree_cursor_open(struct store *s, const struct oid *id,
 			    struct tree_cursor *ret, struct err *err)
 {
@@ -333,34 +171,8 @@ static int tree_cursor_open(struct store *s, const struct oid *id,
 
 	if (load_tree_object(s, id, &t, err) < 0)
 		return -err->num;
-	*ret = make_tree_cursor(s, &t);
-	return 0;
-}
-
-/* Opens cursors of two directories. Entries that are equal in every byte may be
- * skipped in both. */
-static int tree_cursor_open_pair(struct store *s, const struct oid *a,
-				 const struct oid *b, struct tree_cursor *ret_a,
-				 struct tree_cursor *ret_b, struct err *err)
-{
-	AUTO(buf) struct buf a_bytes = {0}, b_bytes = {0};
-	struct tree t, u;
-
-	if (a->type == OBJECT_NONE || b->type == OBJECT_NONE) {
-		if (tree_cursor_open(s, a, ret_a, err) < 0)
-			return -err->num;
-		if (tree_cursor_open(s, b, ret_b, err) < 0) {
-			tree_cursor_free(ret_a);
-			return -err->num;
-		}
-		return 0;
-	}
-	if (get_object(s, a, &a_bytes, err) < 0 ||
-	    get_object(s, b, &b_bytes, err) < 0 ||
-	    tree_decode_pair(&a_bytes, &b_bytes, &t, &u, err) < 0)
-		return -err->num;
-	*ret_a = make_tree_cursor(s, &t);
-	*ret_b = make_tree_cursor(s, &u);
+	*ret = (struct tree_cursor){.store = s};
+	*(t.split ? &ret->parts : &ret->now) = t;
 	return 0;
 }
 
@@ -627,20 +439,17 @@ static bool is_dir_entry(const struct entry *e)
 static int enter_differing_dirs(struct differ *d, const struct entry *a,
 				const struct entry *b, struct err *err)
 {
-	bool both = is_dir_entry(a) && is_dir_entry(b);
 	struct level *top;
-	int got;
+	int got = 0;
 
-	if (both && oid_equal(&a->content, &b->content))
+	if (is_dir_entry(a) && is_dir_entry(b) &&
+	    oid_equal(&a->content, &b->content))
 		return 0;
 	top = VEC_ADD(&d->levels);
 	top->path_len = d->path.len;
-	if (both)
-		got = tree_cursor_open_pair(d->store, &a->content, &b->content,
-					    &top->a, &top->b, err);
-	else if (is_dir_entry(a))
+	if (is_dir_entry(a))
 		got = tree_cursor_open(d->store, &a->content, &top->a, err);
-	else
+	if (got == 0 && is_dir_entry(b))
 		got = tree_cursor_open(d->store, &b->content, &top->b, err);
 	return got < 0 ? err_context(err, "%s", text_quote(buf_text(&d->path)))
 		       : 0;
