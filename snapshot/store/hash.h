@@ -19,8 +19,10 @@
 #ifndef GUARD_SNAPSHOT_STORE_HASH_H
 #define GUARD_SNAPSHOT_STORE_HASH_H
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -45,6 +47,15 @@ void hash_key_make(struct hash_key *ret, enum hash_kind kind,
 /* The keyed 128-bit hash of the bytes. */
 void hash_keyed(const struct hash_key *key, const void *data, size_t len,
 		unsigned char ret[HASH_LEN]);
+
+/* The first bits (at most 64) of a hash as a number, in the order of hashes. */
+static inline uint64_t hash_prefix(const unsigned char *hash, unsigned int bits)
+{
+	uint64_t v;
+
+	memcpy(&v, hash, sizeof(v));
+	return be64toh(v) >> (64 - bits);
+}
 
 /* A number derived from the secret and a small number, for tables that must
  * differ from store to store. Not for identity. */

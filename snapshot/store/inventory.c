@@ -99,7 +99,7 @@ static void make_inventory_slots(struct inventory *inv)
 		const struct pack *pack = inv->packs[i].pack;
 
 		for (k = 0; pack && k < pack_count(pack); k++) {
-			at = store_hash_start(pack_hash(pack, k), 63) & mask;
+			at = hash_prefix(pack_hash(pack, k), 63) & mask;
 			while (inv->slots[at].pack)
 				at = (at + 1) & mask;
 			inv->slots[at] = (struct copy){(uint32_t)i + 1, k};
@@ -218,8 +218,7 @@ const struct copy *inventory_find(const struct inventory *inv,
 				  const struct oid *id)
 {
 	return search_slots(inv, id,
-			    store_hash_start(id->hash, 63) &
-				    (inv->slot_count - 1));
+			    hash_prefix(id->hash, 63) & (inv->slot_count - 1));
 }
 
 const struct copy *inventory_next(const struct inventory *inv,
@@ -266,7 +265,7 @@ int inventory_read_copy(struct inventory *inv, const struct copy *copy,
 				   text_quote(pack_name(place.pack)),
 				   (unsigned long long)place.entry.offset,
 				   place.entry.inner);
-		store_place_done(inv->cache, &view);
+		store_view_done(inv->cache, &view);
 	}
 	if (got < 0)
 		*inventory_flags(inv, copy) |= COPY_BAD;
@@ -481,7 +480,7 @@ static const struct copy *next_replica(const struct inventory *inv,
 {
 	size_t mask = inv->slot_count - 1;
 	size_t at = copy ? (size_t)(copy - inv->slots) + 1
-			 : store_hash_start(id->hash, 63);
+			 : hash_prefix(id->hash, 63);
 
 	for (at &= mask; inv->slots[at].pack; at = (at + 1) & mask) {
 		const struct pack *pack =

@@ -152,19 +152,9 @@ size_t midx_number(const struct midx *m, const char *name)
 
 /* --- finding --- */
 
-uint64_t midx_start(const unsigned char *hash)
-{
-	uint64_t v = 0;
-	int i;
-
-	for (i = 0; i < START_LEN; i++)
-		v = v << 8 | hash[i];
-	return v;
-}
-
 static uint64_t midx_start_at(const struct midx *m, size_t entry)
 {
-	return midx_start(m->starts + entry * START_LEN);
+	return hash_prefix(m->starts + entry * START_LEN, 64);
 }
 
 /* The first entry that is not below `want`. Hashes are spread evenly, so the
@@ -199,7 +189,7 @@ static size_t find_midx_start(const struct midx *m, uint64_t want)
 bool midx_find(const struct midx *m, const unsigned char *hash, size_t *first,
 	       size_t *end)
 {
-	uint64_t want = midx_start(hash);
+	uint64_t want = hash_prefix(hash, 64);
 	size_t at = find_midx_start(m, want);
 
 	*first = at;

@@ -59,12 +59,9 @@ size_t midx_pack(const struct midx *m, size_t entry);
 /* --- making an index --- */
 
 struct midx_entry {
-	uint64_t start; /* first 8 bytes of the hash, as a big-endian number */
+	uint64_t start; /* hash_prefix() of 64 bits */
 	uint32_t pack; /* index in `names` */
 };
-
-/* The first 8 bytes of a hash as a number. */
-uint64_t midx_start(const unsigned char *hash);
 
 /*
  * Appends the bytes of an index to `to`. names: sorted, `count` of them.

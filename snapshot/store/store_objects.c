@@ -37,15 +37,12 @@ int store_open(struct store **ret, const char *dir, enum store_mode mode,
 	s->mode = mode;
 	s->store_dir = (struct store_dir){-1, -1, -1, -1, .format = {{0}}};
 	s->cache = blockcache_new();
-	s->set = mem_zalloc(sizeof(*s->set));
 	if (store_dir_open(&s->store_dir, dir, mode == STORE_WRITE, err) < 0)
 		return -err->num;
-	s->indexed_packs =
-		store_indexed_packs_load(&s->store_dir, mode == STORE_WRITE);
-	s->set->indexed_packs = s->indexed_packs;
+	store_load_midx(s);
 	/* A reader with an index lists the packs when it does not find an
 	 * object in them. */
-	if ((mode == STORE_WRITE || !s->indexed_packs) &&
+	if ((mode == STORE_WRITE || !s->midx) &&
 	    store_refresh_packs(s, err) < 0)
 		return -err->num;
 	gear_make(&s->gear, s->store_dir.key.secret);
@@ -57,16 +54,15 @@ static void free_packs(struct store *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->set->count; i++)
-		pack_free(&s->set->packs[i]);
-	while (s->set) {
-		struct pack_set *older = s->set->older;
-
-		free(s->set->filter);
-		free(s->set);
-		s->set = older;
-	}
-	store_indexed_packs_free(&s->indexed_packs);
+	for (i = 0; i < s->packs.count; i++)
+		pack_free(&s->packs.items[i]);
+	VEC_FREE(&s->packs);
+	for (i = 0; s->midx && i < midx_count(s->midx); i++)
+		pack_free(&s->indexed[i]);
+	free(s->indexed);
+	midx_free(&s->midx);
+	free(s->filter);
+	dirlist_free(&s->listed);
 	names_free(&s->damaged_names);
 	free(s->damaged);
 }
@@ -146,63 +142,41 @@ void store_commit_end(struct store *s, int lock_fd)
 
 /* --- finding --- */
 
-/* Appends the object when its bytes at the place are intact. */
-static int fetch_object(struct store *s, const struct place *place,
-			const struct oid *id, struct buf *to, struct err *err)
+/* Appends the bytes of an object when they are intact, and ends their use. */
+static int append_object(struct store *s, struct view *view,
+			 const struct oid *id, struct buf *to, struct err *err)
 {
 	unsigned char hash[HASH_LEN];
-	struct view view;
+	int got = 1;
 
-	if (store_place_read(s->cache, place, &view, err) < 0)
-		return -err->num;
-	hash_keyed(&s->store_dir.key, view.data, view.len, hash);
-	if (memcmp(hash, id->hash, HASH_LEN) != 0) {
-		store_place_done(s->cache, &view);
-		return fail(err, EBADMSG, "an object is damaged");
-	}
-	buf_add(to, view.data, view.len);
-	store_place_done(s->cache, &view);
-	return 0;
+	hash_keyed(&s->store_dir.key, view->data, view->len, hash);
+	if (memcmp(hash, id->hash, HASH_LEN) == 0)
+		buf_add(to, view->data, view->len);
+	else
+		got = fail(err, EBADMSG, "an object is damaged");
+	store_view_done(s->cache, view);
+	return got;
 }
 
 /* 1: found; 0: not an object of this process; negative: it cannot be read. */
 static int get_own_object(struct store *s, const struct oid *id, struct buf *to,
 			  struct err *err)
 {
-	struct place place;
+	struct view view = {0};
 	struct object *o;
 	size_t i = 0;
-	int got;
+	int got = 0;
 
 	(void)pthread_mutex_lock(&s->mutex);
-	while ((o = objects_find(&s->objects, id->hash, id->type, i, &i))) {
-		if (o->ord == id->ord && o->len == id->len)
-			break;
+	while ((o = objects_find(&s->objects, id->hash, id->type, i, &i)) &&
+	       (o->ord != id->ord || o->len != id->len))
 		i++;
-	}
-	if (!o || !o->block->out) {
-		if (o && to)
-			buf_add(to, o->block->data.data + o->inner, o->len);
-		(void)pthread_mutex_unlock(&s->mutex);
-		return o ? 1 : 0;
-	}
-	store_place_pin(o, &place);
+	if (o && to)
+		got = store_own_read(s, o, &view, err);
 	(void)pthread_mutex_unlock(&s->mutex);
-	got = to ? fetch_object(s, &place, id, to, err) : 0;
-	(void)pthread_mutex_lock(&s->mutex);
-	store_place_unpin(s, &place);
-	(void)pthread_mutex_unlock(&s->mutex);
-	return got < 0 ? got : 1;
-}
-
-static struct pack_set *get_pack_set(struct store *s)
-{
-	struct pack_set *set;
-
-	(void)pthread_mutex_lock(&s->mutex);
-	set = s->set;
-	(void)pthread_mutex_unlock(&s->mutex);
-	return set;
+	if (!o || !to)
+		return o != NULL;
+	return got < 0 ? got : append_object(s, &view, id, to, err);
 }
 
 /* As get_own_object(), from packs of other processes. Tries every copy. A pack
@@ -211,29 +185,26 @@ static struct pack_set *get_pack_set(struct store *s)
 static int get_packed_object(struct store *s, const struct oid *id,
 			     struct buf *to, struct err *err)
 {
-	struct pack_walk walk = pack_walk_start(get_pack_set(s), id->hash);
-	struct place place = {0};
+	struct copies copies;
+	struct place place;
+	struct view view;
 	int got = 0;
 
-	while (got != 1 && (place.pack = pack_walk_next(s, &walk))) {
-		uint32_t at = pack_find(place.pack, id->hash);
-
-		for (; at < pack_count(place.pack) && got != 1; at++) {
-			bool ok = pack_get(place.pack, at, &place.entry);
-
-			if (memcmp(place.entry.id.hash, id->hash, HASH_LEN) !=
-			    0)
-				break;
-			if (!ok || !oid_equal(&place.entry.id, id))
-				continue;
-			got = !to ? 1 : fetch_object(s, &place, id, to, err);
-			if (to && got == 0)
-				got = 1;
-		}
+	(void)pthread_mutex_lock(&s->mutex);
+	copies = copies_start(s, id->hash);
+	(void)pthread_mutex_unlock(&s->mutex);
+	while (got != 1 && copies_next(s, &copies, &place)) {
+		if (!oid_equal(&place.entry.id, id))
+			continue;
+		if (!to)
+			return 1;
+		got = store_place_read(s->cache, &place, &view, err);
+		if (got == 0)
+			got = append_object(s, &view, id, to, err);
 	}
-	return got == 0 && walk.failed
-		       ? fail_num(err, walk.failed, "open a pack of the store")
-		       : got;
+	return got == 0 && copies.failed ? fail_num(err, copies.failed,
+						    "open a pack of the store")
+					 : got;
 }
 
 /* As get_packed_object(); a store open for reading checks the indexes of its
@@ -263,17 +234,16 @@ static bool is_oid_valid(const struct oid *id)
 }
 
 /* A pack with a read error, or NULL. Called under the mutex. */
-static const struct pack *find_failed_pack(const struct pack_set *set)
+static const struct pack *find_failed_pack(const struct store *s)
 {
-	const struct indexed_packs *c = set->indexed_packs;
 	size_t i;
 
-	for (i = 0; i < set->count; i++)
-		if (pack_failed(set->packs[i]))
-			return set->packs[i];
-	for (i = 0; c && i < midx_count(c->midx); i++)
-		if (c->packs[i] && pack_failed(c->packs[i]))
-			return c->packs[i];
+	for (i = 0; i < s->packs.count; i++)
+		if (pack_failed(s->packs.items[i]))
+			return s->packs.items[i];
+	for (i = 0; s->midx && i < midx_count(s->midx); i++)
+		if (s->indexed[i] && pack_failed(s->indexed[i]))
+			return s->indexed[i];
 	return NULL;
 }
 
@@ -283,7 +253,7 @@ static int fail_object_missing(struct store *s, struct err *err)
 	int got;
 
 	(void)pthread_mutex_lock(&s->mutex);
-	failed = find_failed_pack(s->set);
+	failed = find_failed_pack(s);
 	if (failed)
 		got = pack_fail(failed, err);
 	else if (s->damaged)
@@ -337,22 +307,16 @@ bool store_has(struct store *s, const struct oid *id)
 
 uint64_t store_position(struct store *s, const struct oid *id)
 {
-	struct pack_walk walk = pack_walk_start(get_pack_set(s), id->hash);
-	const struct pack *pack;
-	struct pack_entry e;
+	struct copies copies;
+	struct place place;
 
-	while ((pack = pack_walk_next(s, &walk))) {
-		uint32_t at = pack_find(pack, id->hash);
-
-		for (; at < pack_count(pack) && pack_get(pack, at, &e); at++) {
-			if (memcmp(e.id.hash, id->hash, HASH_LEN) != 0)
-				break;
-			if (oid_equal(&e.id, id))
-				return (uint64_t)walk.number
-					       << WHERE_PACK_SHIFT |
-				       e.offset;
-		}
-	}
+	(void)pthread_mutex_lock(&s->mutex);
+	copies = copies_start(s, id->hash);
+	(void)pthread_mutex_unlock(&s->mutex);
+	while (copies_next(s, &copies, &place))
+		if (oid_equal(&place.entry.id, id))
+			return (uint64_t)copies.number << WHERE_PACK_SHIFT |
+			       place.entry.offset;
 	return UINT64_MAX;
 }
 
@@ -361,34 +325,19 @@ uint64_t store_position(struct store *s, const struct oid *id)
 /* Objects of this size and more have their own record. */
 #define SINGLE_LEN ((size_t)64 << 10)
 
-struct put_request {
-	struct oid id; /* without the ordinal */
+/* An object that is being stored, and the search for equal bytes. */
+struct put {
+	struct oid id; /* its ordinal once it is found or chosen */
 	const void *data;
-};
-
-/* State of the search for equal bytes. */
-struct put_search {
-	const struct pack_set *set; /* all its packs were compared */
+	size_t packs; /* so many packs were compared; SIZE_MAX: none */
 	size_t own; /* own objects below this index were compared */
 	int ord; /* highest ordinal of the hash, -1 for none */
 	uint64_t others; /* bit i: ordinal i is known to have different bytes */
 };
 
-static struct oid with_ordinal(struct oid id, int ord)
-{
-	id.ord = (uint16_t)ord;
-	return id;
-}
-
-static void note_other_bytes(struct put_search *q, unsigned int ord)
-{
-	if (ord < 64)
-		q->others |= (uint64_t)1 << ord;
-}
-
 /* Whether an object with a lower ordinal cannot be read, so that the new object
  * may be its replica. */
-static bool replaces_unreadable(const struct put_search *q)
+static bool replaces_unreadable(const struct put *q)
 {
 	unsigned int lower = (unsigned int)(q->ord + 1);
 
@@ -396,126 +345,81 @@ static bool replaces_unreadable(const struct put_search *q)
 	       (lower >= 64 || q->others != ((uint64_t)1 << lower) - 1);
 }
 
-/* An object that cannot be read is not known to be equal, so it counts as
- * different. */
-static bool has_same_bytes(struct store *s, const struct place *place,
-			   const struct put_request *put_request,
-			   struct put_search *q)
+/* Compares the object of ordinal ord, whose bytes could be read if got is 0,
+ * and ends the use of its bytes. An object that cannot be read is not known to
+ * be equal, so it counts as different. */
+static bool has_same_bytes(struct store *s, struct put *q, int ord, int got,
+			   struct view *view)
 {
-	struct view view;
-	struct err ignored;
-	bool equal = false;
+	bool equal;
 
-	if (place->entry.id.len == put_request->id.len) {
-		if (store_place_read(s->cache, place, &view, &ignored) < 0)
-			return false;
-		equal = memcmp(view.data, put_request->data,
-			       put_request->id.len) == 0;
-		store_place_done(s->cache, &view);
-	}
-	if (!equal)
-		note_other_bytes(q, place->entry.id.ord);
+	if (ord > q->ord)
+		q->ord = ord;
+	if (got < 0)
+		return false;
+	equal = view->len == q->id.len &&
+		memcmp(view->data, q->data, view->len) == 0;
+	store_view_done(s->cache, view);
+	if (equal)
+		q->id.ord = (uint16_t)ord;
+	else if (ord < 64)
+		q->others |= (uint64_t)1 << ord;
 	return equal;
-}
-
-static bool find_same_in_pack(struct store *s, struct pack *pack,
-			      const struct put_request *put_request,
-			      struct put_search *q, struct oid *ret)
-{
-	struct place place = {.pack = pack};
-	uint32_t at = pack_find(pack, put_request->id.hash);
-
-	for (; at < pack_count(pack); at++) {
-		bool ok = pack_get(pack, at, &place.entry);
-
-		if (memcmp(place.entry.id.hash, put_request->id.hash,
-			   HASH_LEN) != 0)
-			break;
-		if (!ok || place.entry.id.type != put_request->id.type)
-			continue;
-		if (place.entry.id.ord > q->ord)
-			q->ord = place.entry.id.ord;
-		if (has_same_bytes(s, &place, put_request, q)) {
-			*ret = with_ordinal(put_request->id,
-					    place.entry.id.ord);
-			return true;
-		}
-	}
-	return false;
 }
 
 /* Called without the mutex. */
-static bool find_same_in_packs(struct store *s, const struct pack_set *set,
-			       const struct put_request *put_request,
-			       struct put_search *q, struct oid *ret)
-{
-	struct pack_walk walk = pack_walk_start(set, put_request->id.hash);
-	struct pack *pack;
-
-	while ((pack = pack_walk_next(s, &walk)))
-		if (find_same_in_pack(s, pack, put_request, q, ret))
-			return true;
-	return false;
-}
-
-/* Called under the mutex, which may be released in between. */
-static bool is_same_object(struct store *s, const struct object *o,
-			   const struct put_request *put_request,
-			   struct put_search *q, struct oid *ret)
+static bool find_same_in_packs(struct store *s, struct copies *copies,
+			       struct put *q)
 {
 	struct place place;
-	uint16_t ord = o->ord;
-	bool equal;
+	struct view view;
+	struct err ignored;
+	int got;
 
-	if (!o->block->out) {
-		equal = o->len == put_request->id.len &&
-			memcmp(o->block->data.data + o->inner,
-			       put_request->data, put_request->id.len) == 0;
-		if (!equal)
-			note_other_bytes(q, ord);
-	} else {
-		store_place_pin(o, &place);
-		(void)pthread_mutex_unlock(&s->mutex);
-		equal = has_same_bytes(s, &place, put_request, q);
-		(void)pthread_mutex_lock(&s->mutex);
-		store_place_unpin(s, &place);
+	while (copies_next(s, copies, &place)) {
+		if (place.entry.id.type != q->id.type)
+			continue;
+		got = store_place_read(s->cache, &place, &view, &ignored);
+		if (has_same_bytes(s, q, place.entry.id.ord, got, &view))
+			return true;
 	}
-	if (equal)
-		*ret = with_ordinal(put_request->id, ord);
-	return equal;
+	return false;
 }
 
 /* Called under the mutex, which may be released in between. False: no object
  * has these bytes, and none will while the mutex is held; the next ordinal is
  * q->ord + 1. */
-static bool put_search(struct store *s, const struct put_request *put_request,
-		       struct put_search *q, struct oid *ret)
+static bool put_search(struct store *s, struct put *q)
 {
-	const struct pack_set *set;
+	struct view view;
 	struct object *o;
-	bool known;
+	struct err ignored;
+	bool found;
 	size_t i;
+	int ord, got;
 
 	for (;;) {
-		set = s->set;
-		if (q->set != set &&
-		    pack_set_may_have(set, put_request->id.hash)) {
-			(void)pthread_mutex_unlock(&s->mutex);
-			known = find_same_in_packs(s, set, put_request, q, ret);
-			(void)pthread_mutex_lock(&s->mutex);
-			if (known)
-				return true;
+		if (q->packs != s->packs.count) {
+			struct copies copies = copies_start(s, q->id.hash);
+
+			q->packs = s->packs.count;
+			if (copies_any(&copies)) {
+				(void)pthread_mutex_unlock(&s->mutex);
+				found = find_same_in_packs(s, &copies, q);
+				(void)pthread_mutex_lock(&s->mutex);
+				if (found)
+					return true;
+			}
 		}
-		q->set = set;
-		o = objects_find(&s->objects, put_request->id.hash,
-				 put_request->id.type, q->own, &i);
+		o = objects_find(&s->objects, q->id.hash, q->id.type, q->own,
+				 &i);
 		if (o) {
 			q->own = i + 1;
-			if (o->ord > q->ord)
-				q->ord = o->ord;
-			if (is_same_object(s, o, put_request, q, ret))
+			ord = o->ord;
+			got = store_own_read(s, o, &view, &ignored);
+			if (has_same_bytes(s, q, ord, got, &view))
 				return true;
-		} else if (set == s->set) {
+		} else if (q->packs == s->packs.count) {
 			return false;
 		}
 	}
@@ -577,37 +481,29 @@ static struct block *add_small_object(struct store *s, const struct oid *id,
 	return block;
 }
 
-static int check_ordinal(int ord, struct err *err)
+static int choose_ordinal(struct put *q, struct err *err)
 {
-	if (ord >= UINT16_MAX)
+	if (q->ord >= UINT16_MAX)
 		return fail(err, EOVERFLOW,
 			    "too many objects with the same hash (possibly an "
 			    "attack)");
+	q->id.ord = (uint16_t)(q->ord + 1);
 	return 0;
 }
 
-static int put_small_object(struct store *s,
-			    const struct put_request *put_request,
-			    struct put_search *q, struct oid *ret,
-			    struct err *err)
+static int put_small_object(struct store *s, struct put *q, struct err *err)
 {
-	struct block *full;
-	int got;
+	struct block *full = NULL;
+	int got = 0;
 
-	if (put_search(s, put_request, q, ret)) {
-		(void)pthread_mutex_unlock(&s->mutex);
-		return 0;
+	if (!put_search(s, q)) {
+		got = choose_ordinal(q, err);
+		if (got == 0)
+			full = add_small_object(s, &q->id, q->data,
+						replaces_unreadable(q));
 	}
-	got = check_ordinal(q->ord, err);
-	if (got < 0) {
-		(void)pthread_mutex_unlock(&s->mutex);
-		return got;
-	}
-	*ret = with_ordinal(put_request->id, q->ord + 1);
-	full = add_small_object(s, ret, put_request->data,
-				replaces_unreadable(q));
 	(void)pthread_mutex_unlock(&s->mutex);
-	return full ? store_write_block(s, full, err) : 0;
+	return full ? store_write_block(s, full, err) : got;
 }
 
 /*
@@ -616,52 +512,40 @@ static int put_small_object(struct store *s,
  * the meantime, the record stays unused. 1: done; 0: the ordinal was taken, try
  * again.
  */
-static int put_single_object(struct store *s,
-			     const struct put_request *put_request,
-			     struct put_search *q, struct oid *ret,
-			     struct err *err)
+static int put_single_object(struct store *s, struct put *q, struct err *err)
 {
-	struct record_head head = {.type = put_request->id.type, .count = 1};
+	enum pack_kind kind = store_pack_kind(q->id.type);
+	struct record_head head = {.type = q->id.type, .count = 1};
 	struct out_pack *full = NULL;
 	struct place place = {0};
-	struct pack_entry e;
 	struct block *block;
 	const void *payload;
-	int ord;
-	bool done;
+	bool known, done;
+	int ord, got = 0;
 
-	memcpy(head.hash, put_request->id.hash, HASH_LEN);
-	if (put_search(s, put_request, q, ret)) {
-		(void)pthread_mutex_unlock(&s->mutex);
-		return 1;
-	}
-	ord = q->ord + 1;
+	memcpy(head.hash, q->id.hash, HASH_LEN);
+	known = put_search(s, q);
+	if (!known)
+		got = choose_ordinal(q, err);
 	(void)pthread_mutex_unlock(&s->mutex);
-	if (check_ordinal(ord - 1, err) < 0)
-		return -err->num;
-	head.ord = (uint16_t)ord;
-	payload = store_compress(&head, put_request->data, put_request->id.len,
-				 true);
-	if (store_write_record(s, store_pack_kind(head.type), &head, payload,
-			       &place, &full, err) < 0)
+	if (known || got < 0)
+		return known ? 1 : got;
+	head.ord = q->id.ord;
+	ord = head.ord;
+	payload = store_compress(&head, q->data, q->id.len, true);
+	if (store_write_record(s, kind, &head, payload, &place, &full, err) < 0)
 		return -err->num;
 	(void)pthread_mutex_lock(&s->mutex);
-	done = put_search(s, put_request, q, ret);
+	done = put_search(s, q);
 	if (!done && q->ord + 1 == ord) {
-		block = new_open_block(s,
-				       store_pack_kind(put_request->id.type));
+		block = new_open_block(s, kind);
 		block->single = true;
 		block->out = place.out;
 		block->offset = place.entry.offset;
-		*ret = with_ordinal(put_request->id, ord);
-		e = (struct pack_entry){
-			.id = *ret,
-			.offset = place.entry.offset,
-			.stored_len = place.entry.stored_len,
-			.again = replaces_unreadable(q),
-		};
-		add_own_object(s, &e, block);
-		packer_add(place.out->writer, &e);
+		place.entry.id = q->id;
+		place.entry.again = replaces_unreadable(q);
+		add_own_object(s, &place.entry, block);
+		packer_add(place.out->writer, &place.entry);
 		done = true;
 	}
 	store_place_unpin(s, &place);
@@ -690,22 +574,27 @@ static int begin_put(struct store *s, size_t len, struct err *err)
 int store_put(struct store *s, enum object_type type, const void *data,
 	      size_t len, struct oid *ret, struct err *err)
 {
-	struct put_request put_request = {
-		.id = {.len = len, .type = (uint8_t)type}, .data = data};
-	struct put_search q = {.ord = -1};
+	struct put q = {.id = {.len = len, .type = (uint8_t)type},
+			.data = data,
+			.packs = SIZE_MAX,
+			.ord = -1};
 	int got;
 
 	if (s->mode != STORE_WRITE || type < OBJECT_DATA ||
 	    type > OBJECT_ATTRSET || len > OBJECT_LEN_MAX)
 		return fail(err, EINVAL, "not an object that can be stored");
-	hash_keyed(&s->store_dir.key, data, len, put_request.id.hash);
+	hash_keyed(&s->store_dir.key, data, len, q.id.hash);
 	if (begin_put(s, len, err) < 0)
 		return -err->num;
 	if (len < SINGLE_LEN)
-		return put_small_object(s, &put_request, &q, ret, err);
-	while ((got = put_single_object(s, &put_request, &q, ret, err)) == 0)
-		(void)pthread_mutex_lock(&s->mutex);
-	return got < 0 ? got : 0;
+		got = put_small_object(s, &q, err);
+	else
+		while ((got = put_single_object(s, &q, err)) == 0)
+			(void)pthread_mutex_lock(&s->mutex);
+	if (got < 0)
+		return got;
+	*ret = q.id;
+	return 0;
 }
 
 int store_put_as(struct store *s, const struct oid *id, const void *data,

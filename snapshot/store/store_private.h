@@ -5,8 +5,8 @@
  *	inventory.c	every pack and record, for prune and repair
  *	store_objects.c	opening, finding, adding
  *	storecommit.c	packs being written and published
- *	store_index.c	packs of other processes, the index over packs
- *	store_place.c	the bytes of an object
+ *	store_packs.c	packs of other processes, and where an object is in
+ *them; the bytes of an object
  *
  * Locks, always in this order: the commit lock (a file, between processes),
  * `mutex` (all fields below it), the mutex of the block cache. Hashing,
@@ -17,6 +17,7 @@
 
 #include <pthread.h>
 
+#include "base/dirtree.h"
 #include "base/vec.h"
 #include "snapshot/store/blockcache.h"
 #include "snapshot/store/chunk.h"
@@ -27,29 +28,6 @@
 #include "snapshot/store/store.h"
 
 #define BLOCK_SPARES 4
-
-/* The packs that the index over many packs names. */
-struct indexed_packs {
-	struct midx *midx;
-	/* One for each name; NULL: not opened so far, or not readable.
-	 * Protected by the store's mutex. */
-	struct pack **packs;
-};
-
-/* Packs of other processes, sorted by name. A set is never changed, only
- * replaced. */
-struct pack_set {
-	struct indexed_packs *indexed_packs; /* index of the store; NULL: all
-						packs are in `packs` */
-	size_t count; /* number of `packs`, which are not in the index */
-	/* Filter with one bit for the first bits of each hash in the packs:
-	 * most new objects need no search, whatever the number of packs. NULL
-	 * in a store open for reading. */
-	unsigned char *filter;
-	unsigned int filter_bits;
-	struct pack_set *older; /* kept until the store is freed */
-	struct pack *packs[];
-};
 
 /* A pack of this process: first being written, later read like any other. */
 struct out_pack {
@@ -77,9 +55,20 @@ struct store {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed; /* signaled when users, busy or flushing go
 				   down */
-	struct pack_set *set;
-	struct indexed_packs *indexed_packs; /* freed with the store */
-	bool checked; /* the indexes of all packs in the set were read */
+	/* Packs of other processes that the index over packs lacks, the newest
+	 * last. The list only grows. */
+	VEC(struct pack *) packs;
+	struct dirlist listed; /* packs/ when it was read last */
+	/* Filter with one bit for the first bits of each hash in `packs`: most
+	 * new objects need no search, whatever the number of packs. NULL in a
+	 * store open for reading. */
+	unsigned char *filter;
+	unsigned int filter_bits;
+	struct midx *midx; /* the index over packs, or NULL; never replaced */
+	/* The packs of midx. NULL: not opened so far, or not readable. */
+	struct pack **indexed;
+	bool midx_dropped; /* midx is not used any more */
+	bool checked; /* the indexes of all packs were read */
 	char *damaged; /* text about unreadable packs, or NULL */
 	struct names damaged_names;
 	struct objects objects;
@@ -110,52 +99,33 @@ struct place {
 	struct pack_entry entry;
 };
 
-/* The first bits of a hash as a number. */
-static inline uint64_t store_hash_start(const unsigned char *hash,
-					unsigned int bits)
-{
-	uint64_t v = 0;
-	int i;
-
-	for (i = 0; i < 8; i++)
-		v = v << 8 | hash[i];
-	return v >> (64 - bits);
-}
-
-static inline bool pack_set_filtered(const struct pack_set *set,
-				     const unsigned char *hash)
-{
-	uint64_t at = store_hash_start(hash, set->filter_bits);
-
-	return set->filter[at / 8] >> at % 8 & 1;
-}
-
-/* Whether a pack of the set may have the hash. False is certain. */
-static inline bool pack_set_may_have(const struct pack_set *set,
-				     const unsigned char *hash)
-{
-	if (set->indexed_packs || !set->filter)
-		return set->indexed_packs || set->count;
-	return pack_set_filtered(set, hash);
-}
-
-/* Iterates over the packs of a set that may have an object with a hash, the
- * newest first. */
-struct pack_walk {
-	const struct pack_set *set;
-	size_t loose; /* remaining packs of set->packs */
-	size_t first, end; /* remaining entries of the midx */
-	size_t number; /* number of the last pack, in the order of names */
+/* Iterates over the copies of an object in the packs of other processes, and
+ * over all objects with its hash; those in the newest packs come first. */
+struct copies {
+	const unsigned char *hash;
+	const struct midx *midx; /* or NULL */
+	size_t loose; /* remaining packs of the store's `packs` */
+	size_t first, end; /* remaining entries of midx; first SIZE_MAX: all */
+	struct pack *pack; /* the present pack and its next entry */
+	uint32_t at;
+	size_t number; /* of the present pack, in the order of ages */
 	int failed; /* errno: a pack could not be opened for want of
 		       descriptors or memory; 0: none */
 };
 
-struct pack_walk pack_walk_start(const struct pack_set *set,
-				 const unsigned char *hash);
-/* The next pack; NULL at the end. Without the mutex. */
-struct pack *pack_walk_next(struct store *s, struct pack_walk *w);
+/* Under the mutex. */
+struct copies copies_start(const struct store *s, const unsigned char *hash);
+/* Whether there may be a copy. False is certain. */
+static inline bool copies_any(const struct copies *c)
+{
+	return c->loose || c->midx;
+}
 
-/* The bytes of a place, valid until store_place_done(). */
+/* The place of the next copy with valid values; false at the end. Without the
+ * mutex. */
+bool copies_next(struct store *s, struct copies *c, struct place *ret);
+
+/* The bytes of a place, valid until store_view_done(). */
 struct view {
 	const unsigned char *data;
 	size_t len;
@@ -166,11 +136,11 @@ struct view {
 /* Reads the bytes of a place. -EBADMSG: damaged. Without the mutex. */
 int store_place_read(struct blockcache *cache, const struct place *place,
 		     struct view *ret, struct err *err);
-void store_place_done(struct blockcache *cache, struct view *view);
-
-/* Under the mutex: returns the place of an own object that is written and keeps
- * it valid until store_place_unpin(). */
-void store_place_pin(const struct object *object, struct place *ret);
+void store_view_done(struct blockcache *cache, struct view *view);
+/* Under the mutex, which is released meanwhile: reads an own object. */
+int store_own_read(struct store *s, const struct object *object,
+		   struct view *ret, struct err *err);
+/* Under the mutex: ends the use of a place in a pack that is being written. */
 void store_place_unpin(struct store *s, const struct place *place);
 
 /* Records the first failure: nothing may use the packs that this process has
@@ -209,11 +179,9 @@ int store_put_as(struct store *s, const struct oid *id, const void *data,
 /* --- packs of other processes, and the index over them --- */
 
 bool store_is_pack_name(const char *name);
-/* Loads the index; NULL when no usable index exists. complete: reads and checks
- * the whole index. */
-struct indexed_packs *store_indexed_packs_load(const struct store_dir *f,
-					       bool complete);
-void store_indexed_packs_free(struct indexed_packs **indexed_packs);
+/* At the open: loads the index over packs, if there is a usable one. A writer
+ * reads and checks the whole index. */
+void store_load_midx(struct store *s);
 
 /* Loads the packs that other processes have added, under the commit lock.
  * -EAGAIN: another process has given the same name to different bytes. */
@@ -221,7 +189,7 @@ int store_refresh_packs(struct store *s, struct err *err);
 
 /* A store open for reading does not read the indexes of its packs. Reads them
  * now, and adds packs with damaged indexes, rebuilt from their records, to the
- * set. True: the set has changed, and the caller searches again. */
+ * list. True: packs were added, and the caller searches again. */
 bool store_check_packs(struct store *s);
 
 #endif

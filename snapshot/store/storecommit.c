@@ -478,7 +478,7 @@ void store_flush_end(struct store *s)
 
 	end_flush_turn(s);
 	(void)pthread_mutex_lock(&s->mutex);
-	loose = s->set->count;
+	loose = s->packs.count;
 	for (out = s->outs; out; out = out->next)
 		loose += out->pack != NULL;
 	(void)pthread_mutex_unlock(&s->mutex);
