@@ -7,14 +7,10 @@ void enc_u8(struct buf *b, uint8_t v)
 	buf_add(b, &v, 1);
 }
 
-static void enc_le(struct buf *b, uint64_t v, size_t len)
+static void enc_le(struct buf *b, uint64_t v, int len)
 {
-	unsigned char *to = buf_reserve(b, len);
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		to[i] = (unsigned char)(v >> 8 * i);
-	b->len += len;
+	put_le(buf_reserve(b, (size_t)len), v, len);
+	b->len += (size_t)len;
 }
 
 void enc_u16(struct buf *b, uint16_t v)
@@ -70,24 +66,16 @@ const unsigned char *dec_raw(struct dec *d, size_t len)
 	return p;
 }
 
-static uint64_t dec_le(struct dec *d, size_t len)
+static uint64_t dec_le(struct dec *d, int len)
 {
-	const unsigned char *p = dec_raw(d, len);
-	uint64_t v = 0;
-	size_t i;
+	const unsigned char *p = dec_raw(d, (size_t)len);
 
-	if (!p)
-		return 0;
-	for (i = 0; i < len; i++)
-		v |= (uint64_t)p[i] << 8 * i;
-	return v;
+	return p ? get_le(p, len) : 0;
 }
 
 uint8_t dec_u8(struct dec *d)
 {
-	const unsigned char *p = dec_raw(d, 1);
-
-	return p ? *p : 0;
+	return (uint8_t)dec_le(d, 1);
 }
 
 uint16_t dec_u16(struct dec *d)

@@ -17,6 +17,25 @@
 
 #include "base/mem.h"
 
+/* Writes and reads a number of len bytes at an address. */
+static inline void put_le(unsigned char *to, uint64_t v, int len)
+{
+	int i;
+
+	for (i = 0; i < len; i++)
+		to[i] = (unsigned char)(v >> 8 * i);
+}
+
+static inline uint64_t get_le(const unsigned char *from, int len)
+{
+	uint64_t v = 0;
+	int i;
+
+	for (i = 0; i < len; i++)
+		v |= (uint64_t)from[i] << 8 * i;
+	return v;
+}
+
 /* Appends one value to the buffer. */
 void enc_u8(struct buf *b, uint8_t v);
 void enc_u16(struct buf *b, uint16_t v);

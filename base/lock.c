@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -81,6 +82,47 @@ void lock_release(int *fd)
 	(void)fcntl(*fd, F_OFD_SETLK, &range);
 	(void)flock(*fd, LOCK_UN);
 	fd_close(fd);
+}
+
+/*
+ * A file that was deleted before it was locked has no name any more and is
+ * created again. No name is used twice: a process that clears the directory
+ * deletes by name and may have opened a file of that name earlier.
+ */
+int lock_create_temp(int dirfd, const char *prefix, char ret[LOCK_TEMP_LEN],
+		     int *ret_lock, struct err *err)
+{
+	uint64_t random;
+	struct stat st;
+	int lock, num;
+
+	for (;;) {
+		auto_close int fd = -1, second = -1;
+
+		mem_random(&random, sizeof(random));
+		(void)snprintf(ret, LOCK_TEMP_LEN, "%s-%016" PRIx64 ".tmp",
+			       prefix, random);
+		fd = openat(dirfd, ret,
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0400);
+		if (fd < 0)
+			return fd_fail(dirfd, "create a file in", err);
+		if (ret_lock)
+			second = openat(dirfd, ret,
+					O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		lock = ret_lock ? second : fd;
+		num = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0 ? errno
+								     : 0;
+		if (!num && fstat(fd, &st) == 0 && st.st_nlink == 1) {
+			if (ret_lock)
+				*ret_lock = TAKE_FD(second);
+			return TAKE_FD(fd);
+		}
+		if (num && num != ENOENT && num != EWOULDBLOCK) {
+			(void)unlinkat(dirfd, ret, 0);
+			return fail_num(err, num, "lock %s", text_quote(ret));
+		}
+	}
 }
 
 #define LOCKS_MAX (1u << 20)

@@ -22,6 +22,18 @@ int lock_is_held(int dirfd, const char *name, struct err *err);
  * process that was forked a moment ago and has not run yet still has the
  * descriptor, and with it the lock. */
 void lock_release(int *fd);
+
+/*
+ * Creates a file PREFIX-RANDOM.tmp in dirfd, with mode 0400, open for reading
+ * and writing, and locks it until its descriptor is closed: a process that
+ * clears the directory deletes the files there that it can lock. Returns the
+ * descriptor, or a negative errno. prefix: at most 10 bytes. ret_lock, unless
+ * NULL: a second descriptor, which has the lock in place of the first.
+ */
+#define LOCK_TEMP_LEN 32
+int lock_create_temp(int dirfd, const char *prefix, char ret[LOCK_TEMP_LEN],
+		     int *ret_lock, struct err *err);
+
 /* The other processes that hold a lock on the file, from /proc/locks, for
  * people: "process 123 (guard review)"; "another guard process" if they are
  * unknown. To free. */

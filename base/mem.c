@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 static void *check_allocated(void *pointer)
 {
@@ -34,6 +35,12 @@ void *mem_dup(const void *data, size_t len)
 	if (len)
 		memcpy(copy, data, len);
 	return copy;
+}
+
+void mem_random(void *to, size_t len)
+{
+	if (getrandom(to, len, 0) != (ssize_t)len)
+		abort();
 }
 
 int mem_compare(const void *a, size_t a_len, const void *b, size_t b_len)

@@ -16,6 +16,9 @@ void *mem_zalloc(size_t len) __attribute__((malloc));
  */
 void *mem_resize(void *old, size_t count, size_t size);
 void *mem_dup(const void *data, size_t len);
+/* Random bytes of the kernel, at most 256: getrandom(2) gives so many at once.
+ */
+void mem_random(void *to, size_t len);
 /* How many of len bytes are equal from the first one on, or back from the last
  * one, which stands in front of the end. */
 size_t mem_equal_start(const void *a, const void *b, size_t len);

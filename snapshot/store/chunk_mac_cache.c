@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -131,8 +130,7 @@ static void load_mac_cache(struct chunk_mac_cache *m)
 	    decode_mac_cache(m, b.data, b.len))
 		return;
 	clear_mac_lists(m);
-	if (getrandom(m->key, CHUNK_MAC_KEY_LEN, 0) != CHUNK_MAC_KEY_LEN)
-		abort(); /* cannot happen for so few bytes */
+	mem_random(m->key, CHUNK_MAC_KEY_LEN);
 }
 
 const unsigned char *chunk_mac_cache_key(struct chunk_mac_cache *m)

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/codec.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -43,25 +45,20 @@ void hash_keyed(const struct hash_key *key, const void *data, size_t len,
 void hash_key_make(struct hash_key *ret, enum hash_kind kind,
 		   const void *secret)
 {
-	int i, k;
+	unsigned int i;
 
 	ret->kind = kind;
 	memcpy(ret->secret, secret, SECRET_LEN);
-	for (i = 0; i < SECRET_LEN / 8; i++) {
-		uint64_t v = hash_derive(secret, SECOND_NUMBER + (uint64_t)i);
-
-		for (k = 0; k < 8; k++)
-			ret->second[8 * i + k] = (unsigned char)(v >> 8 * k);
-	}
+	for (i = 0; i < SECRET_LEN / 8; i++)
+		put_le(ret->second + 8 * i,
+		       hash_derive(secret, SECOND_NUMBER + i), 8);
 }
 
 uint64_t hash_derive(const void *secret, uint64_t number)
 {
 	unsigned char text[16] = "derived";
-	int i;
 
-	for (i = 0; i < 8; i++)
-		text[8 + i] = (unsigned char)(number >> 8 * i);
+	put_le(text + 8, number, 8);
 	return XXH3_64bits_withSecret(text, sizeof(text), secret, SECRET_LEN);
 }
 

@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -42,49 +40,32 @@ static int describe_place(int root_fd, char ret[17], struct err *err)
 	return 0;
 }
 
-static int save_origin(int root_fd, struct record *r, struct err *err)
+static int save_origin(int root_fd, struct record *r, const char *place,
+		       struct err *err)
 {
+	record_set(r, "place", place);
 	return record_save(root_fd, NAME, NAME, VERSION, r, ATOMIC_DURABLE,
 			   err);
 }
 
-static int make_origin(int root_fd, const char *place, char ret[33],
-		       struct err *err)
-{
-	AUTO(record) struct record r = {0};
-	unsigned char bytes[ORIGIN_LEN];
-	size_t i;
-
-	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-		return fail_errno(err, "read random bytes");
-	for (i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
-	record_set(&r, "id", ret);
-	record_set(&r, "place", place);
-	return save_origin(root_fd, &r, err);
-}
-
 int origin_get(int root_fd, unsigned char ret[ORIGIN_LEN], struct err *err)
 {
-	AUTO(record) struct record r = {0};
+	AUTO(record) struct record old = {0}, made = {0};
+	char place[17], id[2 * ORIGIN_LEN + 1];
 	struct err ignored;
-	char place[17], id[33] = "";
-	const char *text;
+	size_t i;
 
 	if (describe_place(root_fd, place, err) < 0)
 		return -err->num;
-	if (record_load(root_fd, NAME, NAME, VERSION, &r, &ignored) == 0) {
-		const char *was = record_get(&r, "place");
-
-		text = record_get(&r, "id");
-		if (was && strcmp(was, place) == 0 && text &&
-		    text_unhex(ret, text, ORIGIN_LEN))
-			return 0;
-	}
-	if (make_origin(root_fd, place, id, err) < 0)
-		return -err->num;
-	(void)text_unhex(ret, id, ORIGIN_LEN);
-	return 0;
+	if (record_load(root_fd, NAME, NAME, VERSION, &old, &ignored) == 0 &&
+	    record_has(&old, "place", place) &&
+	    text_unhex(ret, record_get(&old, "id"), ORIGIN_LEN))
+		return 0;
+	mem_random(ret, ORIGIN_LEN);
+	for (i = 0; i < ORIGIN_LEN; i++)
+		(void)snprintf(id + 2 * i, 3, "%02x", ret[i]);
+	record_set(&made, "id", id);
+	return save_origin(root_fd, &made, place, err);
 }
 
 int origin_bind(int root_fd, struct err *err)
@@ -97,6 +78,5 @@ int origin_bind(int root_fd, struct err *err)
 		return 0;
 	if (describe_place(root_fd, place, err) < 0)
 		return -err->num;
-	record_set(&r, "place", place);
-	return save_origin(root_fd, &r, err);
+	return save_origin(root_fd, &r, place, err);
 }

@@ -5,16 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/text.h"
+#include "base/timestamp.h"
 #include "base/vec.h"
 #include "snapshot/store/compress.h"
 #include "snapshot/store/mapping.h"
@@ -162,12 +161,10 @@ void block_table_add(unsigned char *at, const struct pack_entry *e)
 	at[23] = e->again ? META_AGAIN : 0;
 }
 
-int block_each(const unsigned char *plain, size_t len, uint32_t count,
-	       int (*each)(void *arg, const struct pack_entry *entry,
-			   struct err *err),
-	       void *arg, struct err *err)
+int block_entries(const unsigned char *plain, size_t len, uint32_t count,
+		  const struct pack_entry *record, struct pack_entries *to,
+		  struct err *err)
 {
-	struct pack_entry e = {.in_block = true};
 	const unsigned char *line;
 	uint64_t table = (uint64_t)count * BLOCK_TABLE_ENTRY, at = 0;
 	uint32_t i;
@@ -176,6 +173,12 @@ int block_each(const unsigned char *plain, size_t len, uint32_t count,
 		return fail(err, EBADMSG,
 			    "a block's table does not match its size");
 	for (i = 0; i < count; i++) {
+		struct pack_entry e = {
+			.offset = record->offset,
+			.stored_len = record->stored_len,
+			.in_block = true,
+		};
+
 		line = plain + len - table + (size_t)i * BLOCK_TABLE_ENTRY;
 		memcpy(e.id.hash, line, HASH_LEN);
 		e.id.len = (uint32_t)get_le(line + 16, 4);
@@ -186,13 +189,12 @@ int block_each(const unsigned char *plain, size_t len, uint32_t count,
 		at += e.id.len;
 		if (at > len - table || !e.id.type || e.id.type > 4)
 			return fail(err, EBADMSG, "a block is damaged");
-		if (each(arg, &e, err) < 0)
-			return -err->num;
+		*VEC_ADD(to) = e;
 	}
-	if (at != len - table)
-		return fail(err, EBADMSG,
-			    "a block's objects do not match its size");
-	return 0;
+	return at == len - table
+		       ? 0
+		       : fail(err, EBADMSG,
+			      "a block's objects do not match its size");
 }
 
 /* --- reading --- */
@@ -307,35 +309,18 @@ const unsigned char *pack_record(const struct pack *p, uint64_t offset,
 
 /* --- walking the records --- */
 
-struct record_scan {
-	struct pack_entries *to;
-	uint64_t offset, stored_len;
-};
-
-static int add_scanned_entry(void *arg, const struct pack_entry *entry,
-			     struct err *err)
-{
-	const struct record_scan *r = arg;
-	struct pack_entry *e = VEC_ADD(r->to);
-
-	(void)err;
-	*e = *entry;
-	e->offset = r->offset;
-	e->stored_len = (uint32_t)r->stored_len;
-	return 0;
-}
-
 /* False: the record is damaged. */
 static bool scan_record(const struct pack *p, uint64_t offset,
 			const struct record_head *head, struct pack_entries *to)
 {
-	struct record_scan scan = {to, offset, head->stored_len};
 	auto_free unsigned char *plain = NULL;
 	struct record_head again;
 	struct pack_entry e = {
 		.id = {.len = head->plain_len,
 		       .ord = head->ord,
 		       .type = head->type},
+		.offset = offset,
+		.stored_len = (uint32_t)head->stored_len,
 	};
 	struct err ignored;
 	size_t len;
@@ -343,13 +328,14 @@ static bool scan_record(const struct pack *p, uint64_t offset,
 	if (head->type == RECORD_BLOCK)
 		return pack_read(p, offset, &again, &plain, &len, &ignored) ==
 			       0 &&
-		       block_each(plain, len, head->count, add_scanned_entry,
-				  &scan, &ignored) == 0;
+		       block_entries(plain, len, head->count, &e, to,
+				     &ignored) == 0;
 	if (hash_check(p->map + offset + HEAD_LEN, head->stored_len) !=
 	    head->check)
 		return false;
 	memcpy(e.id.hash, head->hash, HASH_LEN);
-	return add_scanned_entry(&scan, &e, &ignored) == 0;
+	*VEC_ADD(to) = e;
+	return true;
 }
 
 /* Appends every object according to the records; the list is the caller's to
@@ -583,63 +569,12 @@ struct packer {
 	 * keep `fd` open for some time after the process was killed. */
 	int lock_fd;
 	struct writer *writer;
-	char name[48]; /* name in packs/; ".tmp" is appended while it is in
-			  tmp/ */
-	char temp[56];
+	char name[48]; /* in packs/ */
+	char temp[LOCK_TEMP_LEN]; /* in tmp/ */
 	uint64_t end; /* offset of the next record */
-	uint64_t plain_bytes;
-	VEC(struct pack_entry) entries;
+	struct pack_entries entries;
 	bool published;
 };
-
-/* Creates and locks a file with a new name. A process that clears tmp/ deletes
- * files that it can lock, and can do so between the open and the flock, so the
- * link count is checked afterwards. */
-static int open_temp_pack(struct packer *w, struct err *err)
-{
-	struct timespec now;
-	unsigned char random[8];
-	struct stat st;
-	int num;
-
-	for (;;) {
-		auto_close int fd = -1, lock = -1;
-
-		(void)clock_gettime(CLOCK_REALTIME, &now);
-		if (getrandom(random, sizeof(random), 0) != sizeof(random))
-			return fail_errno(err, "read random bytes");
-		(void)snprintf(w->name, sizeof(w->name), "%012llx%016llx.gpk",
-			       (unsigned long long)(now.tv_sec * 1000 +
-						    now.tv_nsec / 1000000),
-			       (unsigned long long)get_le(random, 8));
-		(void)snprintf(w->temp, sizeof(w->temp), "%s.tmp", w->name);
-		fd = openat(w->dirfd, w->temp,
-			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			    0400);
-		if (fd < 0)
-			return fail_errno(err, "create pack %s",
-					  text_quote(w->temp));
-		lock = openat(w->dirfd, w->temp,
-			      O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-		if (lock < 0 && errno != ENOENT)
-			return fail_errno(err, "open pack %s",
-					  text_quote(w->temp));
-		num = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0 ? errno
-								     : 0;
-		if (num && lock >= 0 && num != EWOULDBLOCK) {
-			(void)unlinkat(w->dirfd, w->temp, 0);
-			return fail_num(err, num, "lock pack %s",
-					text_quote(w->temp));
-		}
-		/* A count of 0 means that the process that clears tmp/ was
-		 * faster. */
-		if (!num && fstat(lock, &st) == 0 && st.st_nlink == 1) {
-			w->fd = TAKE_FD(fd);
-			w->lock_fd = TAKE_FD(lock);
-			return 0;
-		}
-	}
-}
 
 static int write_pack_bytes(struct packer *w, const void *data, size_t len,
 			    uint64_t offset, struct err *err)
@@ -656,22 +591,27 @@ int packer_new(int dirfd, const struct format *format, enum pack_kind kind,
 {
 	AUTO(packer) struct packer *w = mem_zalloc(sizeof(*w));
 	unsigned char h[HEADER_LEN] = "GUARDPK1";
-	struct timespec now;
+	struct timestamp now = timestamp_now();
+	uint64_t random;
 
 	w->fd = w->lock_fd = -1;
 	w->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	if (w->dirfd < 0)
 		return fail_errno(err, "directory of packs");
-	if (open_temp_pack(w, err) < 0)
+	w->fd = lock_create_temp(w->dirfd, "pack", w->temp, &w->lock_fd, err);
+	if (w->fd < 0)
 		return -err->num;
-	(void)clock_gettime(CLOCK_REALTIME, &now);
+	mem_random(&random, sizeof(random));
+	(void)snprintf(
+		w->name, sizeof(w->name), "%012llx%016llx.gpk",
+		(unsigned long long)(now.sec * 1000 + now.nsec / 1000000),
+		(unsigned long long)random);
 	put_le(h + 8, PACK_VERSION, 2);
 	h[10] = (unsigned char)kind;
 	h[11] = (unsigned char)format->hash;
 	put_le(h + 12, HEADER_LEN, 4);
 	memcpy(h + 16, format->uuid, PACK_UUID_LEN);
-	put_le(h + 32,
-	       (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, 8);
+	put_le(h + 32, (uint64_t)now.sec * 1000000000u + now.nsec, 8);
 	put_le(h + 56, hash_check(h, 56), 8);
 	w->writer = writer_new(w->fd, false);
 	if (write_pack_bytes(w, h, sizeof(h), 0, err) < 0)
@@ -757,7 +697,13 @@ int packer_put(struct packer *w, uint64_t offset,
 void packer_add(struct packer *w, const struct pack_entry *entry)
 {
 	*VEC_ADD(&w->entries) = *entry;
-	w->plain_bytes += entry->id.len;
+}
+
+int packer_add_block(struct packer *w, const struct buf *block, uint32_t count,
+		     const struct pack_entry *record, struct err *err)
+{
+	return block_entries(block->data, block->len, count, record,
+			     &w->entries, err);
 }
 
 int packer_read(struct packer *w, uint64_t offset, struct record_head *head,
@@ -785,12 +731,16 @@ int packer_finish(struct packer *w, struct err *err)
 {
 	AUTO(buf) struct buf index = {0};
 	unsigned char f[FOOTER_LEN] = "GUARDPKE";
+	uint64_t plain_bytes = 0;
+	size_t i;
 
+	for (i = 0; i < w->entries.count; i++)
+		plain_bytes += w->entries.items[i].id.len;
 	pack_index_make(w->entries.items, w->entries.count, &index);
 	put_le(f + 8, w->end, 8);
 	put_le(f + 16, w->entries.count, 4);
 	put_le(f + 24, hash_check(index.data, index.len), 8);
-	put_le(f + 32, w->plain_bytes, 8);
+	put_le(f + 32, plain_bytes, 8);
 	put_le(f + 56, hash_check(f, 56), 8);
 	buf_add(&index, f, sizeof(f));
 	if (write_pack_bytes(w, index.data, index.len, w->end, err) < 0)

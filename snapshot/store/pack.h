@@ -67,11 +67,6 @@ int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 const unsigned char *pack_record(const struct pack *p, uint64_t offset,
 				 struct record_head *head);
 
-struct pack_entries {
-	struct pack_entry *items;
-	size_t count, capacity;
-};
-
 /* --- writing --- */
 
 /*
@@ -106,6 +101,9 @@ int packer_put(struct packer *w, uint64_t offset,
 	       struct err *err);
 /* Adds an object to the index. One caller at a time. */
 void packer_add(struct packer *w, const struct pack_entry *entry);
+/* As packer_add() for all objects of a block; the rest as block_entries(). */
+int packer_add_block(struct packer *w, const struct buf *block, uint32_t count,
+		     const struct pack_entry *record, struct err *err);
 /* As pack_read(), for a pack that is still being written. */
 int packer_read(struct packer *w, uint64_t offset, struct record_head *head,
 		unsigned char **ret, size_t *ret_len, struct err *err);

@@ -32,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "snapshot/store/hash.h"
@@ -93,6 +94,11 @@ struct pack_entry {
 	bool again; /* see the top of this file */
 };
 
+struct pack_entries {
+	struct pack_entry *items;
+	size_t count, capacity;
+};
+
 #define PACK_VERSION 1
 #define HEADER_LEN 64
 #define HEAD_LEN 56
@@ -102,24 +108,6 @@ struct pack_entry {
 #define FOOTER_LEN 64
 #define META_IN_BLOCK 1
 #define META_AGAIN 2
-
-static inline void put_le(unsigned char *to, uint64_t v, int len)
-{
-	int i;
-
-	for (i = 0; i < len; i++)
-		to[i] = (unsigned char)(v >> 8 * i);
-}
-
-static inline uint64_t get_le(const unsigned char *from, int len)
-{
-	uint64_t v = 0;
-	int i;
-
-	for (i = 0; i < len; i++)
-		v |= (uint64_t)from[i] << 8 * i;
-	return v;
-}
 
 /* Bytes of a record in the file. */
 static inline uint64_t record_file_len(uint64_t stored_len)
@@ -134,11 +122,11 @@ bool pack_header_get(const unsigned char *header, struct format *ret);
 
 /* Encodes an object's line: hash, len, ord, type and again. */
 void block_table_add(unsigned char *at, const struct pack_entry *e);
-/* Calls each() for every object of a block with its place, which lies within
- * the block. -EBADMSG: the table is invalid. */
-int block_each(const unsigned char *plain, size_t len, uint32_t count,
-	       int (*each)(void *arg, const struct pack_entry *entry,
-			   struct err *err),
-	       void *arg, struct err *err);
+/* Appends the objects of a block with their places, which lie within the block.
+ * record: offset and stored_len of its record. -EBADMSG: the table is invalid.
+ */
+int block_entries(const unsigned char *plain, size_t len, uint32_t count,
+		  const struct pack_entry *record, struct pack_entries *to,
+		  struct err *err);
 
 #endif

@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -156,23 +154,6 @@ static int open_store_subdir(int dirfd, const char *name, struct err *err)
 
 /* --- making it --- */
 
-static int random_bytes(void *to, size_t len, struct err *err)
-{
-	unsigned char *at = to;
-
-	while (len) {
-		ssize_t n = getrandom(at, len, 0);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_errno(err, "read random bytes");
-		at += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_secret(int fd, const char *name, const void *secret,
 			struct err *err)
 {
@@ -193,8 +174,8 @@ static int write_new_secrets(int fd, const void *given, struct err *err)
 
 	if (given)
 		memcpy(secret, given, SECRET_LEN);
-	else if (random_bytes(secret, SECRET_LEN, err) < 0)
-		return -err->num;
+	else
+		mem_random(secret, SECRET_LEN);
 	if (write_secret(fd, "secret", secret, err) < 0)
 		return -err->num;
 	return write_secret(fd, "secret.2", secret, err);
@@ -319,8 +300,8 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 	if (lock < 0)
 		return lock;
 	fd_close(&lock);
-	if (random_bytes(format.uuid, sizeof(format.uuid), err) < 0 ||
-	    format_write(fd, &format, err) < 0)
+	mem_random(format.uuid, sizeof(format.uuid));
+	if (format_write(fd, &format, err) < 0)
 		return -err->num;
 	if (fchmod(fd, 0500) < 0)
 		return fail_errno(err, "close the store");
@@ -404,41 +385,6 @@ static int clear_tmp_dir(const struct store_dir *f, struct err *err)
 			(void)unlinkat(f->tmp_fd, list.items[i].name, 0);
 	}
 	return 0;
-}
-
-/*
- * A file that was deleted before it was locked has no name any more and is
- * created again. No name is used twice: a process that clears tmp/ deletes by
- * name and may have opened a file of that name earlier.
- */
-int store_dir_create_temp(int tmp_fd, const char *prefix,
-			  char ret[STORE_DIR_TEMP_LEN], struct err *err)
-{
-	uint64_t random;
-	struct stat st;
-	int num;
-
-	for (;;) {
-		auto_close int fd = -1;
-
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			return fail_errno(err, "read random bytes");
-		(void)snprintf(ret, STORE_DIR_TEMP_LEN, "%s-%016" PRIx64 ".tmp",
-			       prefix, random);
-		fd = openat(tmp_fd, ret,
-			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-				    O_CLOEXEC,
-			    0400);
-		if (fd < 0)
-			return fail_errno(err, "create a file in tmp/");
-		num = flock(fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
-		if (!num && fstat(fd, &st) == 0 && st.st_nlink == 1)
-			return TAKE_FD(fd);
-		if (num && num != EWOULDBLOCK) {
-			(void)unlinkat(tmp_fd, ret, 0);
-			return fail_num(err, num, "lock a file in tmp/");
-		}
-	}
 }
 
 /* --- repairing it --- */
@@ -534,6 +480,31 @@ void store_dir_commit_end(const struct store_dir *f, int lock_fd)
 
 	(void)set_store_modes(f, 0500, &ignored);
 	(void)close(lock_fd);
+}
+
+int store_dir_put_cache(const struct store_dir *f, const char *name,
+			const struct buf *bytes, struct err *err)
+{
+	auto_close int tmp_fd = open_store_subdir(f->fd, "tmp", err), fd = -1;
+	char temp[LOCK_TEMP_LEN];
+	int lock, got = 0;
+
+	if (tmp_fd < 0)
+		return tmp_fd;
+	fd = lock_create_temp(tmp_fd, "cache", temp, NULL, err);
+	if (fd < 0)
+		return fd;
+	lock = store_dir_commit_begin(f, err);
+	if (lock < 0)
+		got = lock;
+	else if (fd_write(fd, bytes->data, bytes->len) < 0 ||
+		 renameat(tmp_fd, temp, f->fd, name) < 0)
+		got = fail_errno(err, "write %s", text_quote(name));
+	if (got < 0)
+		(void)unlinkat(tmp_fd, temp, 0);
+	if (lock >= 0)
+		store_dir_commit_end(f, lock);
+	return got;
 }
 
 static int open_store_to_write(struct store_dir *f, struct err *err)

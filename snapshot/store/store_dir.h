@@ -70,18 +70,13 @@ const struct store_dir *store_get_dir(const struct store *s);
  * descriptor or a negative errno. */
 int store_open_subdir(const struct store *s, const char *name, struct err *err);
 
-/*
- * Creates a file PREFIX-RANDOM.tmp in tmp/, with mode 0400, and locks it until
- * the descriptor is closed: a process that opens the store for writing deletes
- * the files there that it can lock. Returns the descriptor, to be written, or a
- * negative errno. prefix: at most 10 bytes.
- */
-#define STORE_DIR_TEMP_LEN 32
-int store_dir_create_temp(int tmp_fd, const char *prefix,
-			  char ret[STORE_DIR_TEMP_LEN], struct err *err);
-
 /* As store_commit_begin() and store_commit_end(). */
 int store_dir_commit_begin(const struct store_dir *f, struct err *err);
 void store_dir_commit_end(const struct store_dir *f, int lock_fd);
+
+/* Replaces a file in the store's directory that is only a cache, under the
+ * commit lock. Not synced: readers notice a torn file. */
+int store_dir_put_cache(const struct store_dir *f, const char *name,
+			const struct buf *bytes, struct err *err);
 
 #endif

@@ -30,9 +30,7 @@ struct index_update {
 	bool is_broken; /* an index exists that cannot be used */
 	char **names; /* names of all packs of the new index, sorted */
 	size_t count;
-	struct midx_entry *entries; /* entries of packs that old does not
-				       have */
-	size_t entry_count, entry_capacity;
+	VEC(struct midx_entry) entries; /* of packs that old does not have */
 };
 
 static void index_update_free(struct index_update *u)
@@ -41,7 +39,7 @@ static void index_update_free(struct index_update *u)
 	dirlist_free(&u->list);
 	free(u->number);
 	free(u->names);
-	free(u->entries);
+	VEC_FREE(&u->entries);
 }
 
 static int compare_index_with_packs(struct index_update *u, struct err *err)
@@ -75,7 +73,7 @@ static void add_update_pack(struct index_update *u, const char *name)
 	AUTO(pack) struct pack *pack = NULL;
 	struct err ignored;
 	size_t old = u->old ? midx_number(u->old, name) : 0;
-	uint32_t i, count;
+	uint32_t i;
 
 	if (u->old && old < midx_count(u->old)) {
 		u->number[old] = (uint32_t)u->count;
@@ -84,91 +82,62 @@ static void add_update_pack(struct index_update *u, const char *name)
 			      u->store_dir->format.uuid, &pack, &ignored) < 0 ||
 		    pack_damaged(pack) || strlen(name) != MIDX_NAME_LEN)
 			return;
-		count = pack_count(pack);
-		if (u->entry_capacity - u->entry_count < count) {
-			u->entry_capacity = 2 * u->entry_capacity + count;
-			u->entries = mem_resize(u->entries, u->entry_capacity,
-						sizeof(*u->entries));
-		}
-		for (i = 0; i < count; i++)
-			u->entries[u->entry_count++] = (struct midx_entry){
+		for (i = 0; i < pack_count(pack); i++)
+			*VEC_ADD(&u->entries) = (struct midx_entry){
 				hash_prefix(pack_hash(pack, i), 64),
 				(uint32_t)u->count};
 	}
 	u->names[u->count++] = (char *)(uintptr_t)name;
 }
 
-/* Takes the commit lock and puts the file temp of tmp/ in the place of the
- * index. temp NULL: removes the index. */
-static int put_index_locked(const struct store_dir *f, const char *temp,
-			    struct err *err)
+static void remove_index(const struct store_dir *f)
 {
-	int got = 0, lock = store_dir_commit_begin(f, err);
+	struct err ignored;
+	int lock = store_dir_commit_begin(f, &ignored);
 
 	if (lock < 0)
-		return lock;
-	if (temp ? renameat(f->tmp_fd, temp, f->fd, MIDX_FILE)
-		 : unlinkat(f->fd, MIDX_FILE, 0))
-		got = fail_errno(err, "replace the index of all packs");
+		return;
+	(void)unlinkat(f->fd, MIDX_FILE, 0);
 	store_dir_commit_end(f, lock);
-	return got;
 }
 
-static int index_update(struct index_update *u, bool tidy, struct err *err)
-{
-	const struct store_dir *f = u->store_dir;
-	char temp[STORE_DIR_TEMP_LEN];
-	AUTO(buf) struct buf bytes = {0};
-	auto_close int fd = -1;
-	size_t i, old, most;
-	int got;
-
-	if (compare_index_with_packs(u, err) < 0)
-		return 0;
-	old = u->old ? midx_count(u->old) : 0;
-	most = (old - u->dead) / LOOSE_SHARE;
-	if (tidy ? !u->loose && !u->dead && !u->is_broken
-		 : u->loose < (most > loose_max ? most : loose_max))
-		return 0;
-	if (u->list.count < loose_max)
-		return u->old || u->is_broken ? put_index_locked(f, NULL, err)
-					      : 0;
-	u->number = mem_resize(NULL, old + 1, sizeof(*u->number));
-	memset(u->number, 0xff, (old + 1) * sizeof(*u->number));
-	u->names = mem_resize(NULL, u->list.count + 1, sizeof(*u->names));
-	for (i = 0; i < u->list.count; i++)
-		if (store_is_pack_name(u->list.items[i].name))
-			add_update_pack(u, u->list.items[i].name);
-	midx_make(f->format.uuid, u->names, u->count, u->entries,
-		  u->entry_count, u->old, u->number, &bytes);
-	/* Not synced: a torn index is detected and recreated. */
-	fd = store_dir_create_temp(f->tmp_fd, "midx", temp, err);
-	if (fd < 0)
-		return fd;
-	if (fd_write(fd, bytes.data, bytes.len) < 0)
-		got = fail_errno(err, "write the index of all packs");
-	else
-		got = put_index_locked(f, temp, err);
-	if (got < 0)
-		(void)unlinkat(f->tmp_fd, temp, 0);
-	return got;
-}
-
-static void index_update_quietly(const struct store_dir *f, bool tidy)
+static void index_update(const struct store_dir *f, bool tidy)
 {
 	AUTO(index_update) struct index_update u = {.store_dir = f};
+	AUTO(buf) struct buf bytes = {0};
+	size_t i, old, most;
 	struct err ignored;
 
-	(void)index_update(&u, tidy, &ignored);
+	if (compare_index_with_packs(&u, &ignored) < 0)
+		return;
+	old = u.old ? midx_count(u.old) : 0;
+	most = (old - u.dead) / LOOSE_SHARE;
+	if (tidy ? !u.loose && !u.dead && !u.is_broken
+		 : u.loose < (most > loose_max ? most : loose_max))
+		return;
+	if (u.list.count < loose_max) {
+		if (u.old || u.is_broken)
+			remove_index(f);
+		return;
+	}
+	u.number = mem_resize(NULL, old + 1, sizeof(*u.number));
+	memset(u.number, 0xff, (old + 1) * sizeof(*u.number));
+	u.names = mem_resize(NULL, u.list.count + 1, sizeof(*u.names));
+	for (i = 0; i < u.list.count; i++)
+		if (store_is_pack_name(u.list.items[i].name))
+			add_update_pack(&u, u.list.items[i].name);
+	midx_make(f->format.uuid, u.names, u.count, u.entries.items,
+		  u.entries.count, u.old, u.number, &bytes);
+	(void)store_dir_put_cache(f, MIDX_FILE, &bytes, &ignored);
 }
 
 void store_index_grown(const struct store_dir *f, size_t loose)
 {
 	if (loose >= loose_max)
-		index_update_quietly(f, false);
+		index_update(f, false);
 }
 
 void store_index_tidy(const struct store_dir *f)
 {
-	index_update_quietly(f, true);
+	index_update(f, true);
 }

@@ -168,31 +168,12 @@ int store_write_record(struct store *s, enum pack_kind kind,
 	return -err->num;
 }
 
-struct block_entries {
-	struct packer *writer;
-	const struct place *place;
-};
-
-static int add_block_entry(void *arg, const struct pack_entry *entry,
-			   struct err *err)
-{
-	struct block_entries *add = arg;
-	struct pack_entry e = *entry;
-
-	(void)err;
-	e.offset = add->place->entry.offset;
-	e.stored_len = add->place->entry.stored_len;
-	packer_add(add->writer, &e);
-	return 0;
-}
-
 /* Frees the block's memory and records its place. Called under the mutex. */
 static int set_block_place(struct store *s, struct block *block,
 			   const struct place *place, struct err *err)
 {
-	struct block_entries add = {place->out->writer, place};
-	int got = block_each(block->data.data, block->data.len, block->count,
-			     add_block_entry, &add, err);
+	int got = packer_add_block(place->out->writer, &block->data,
+				   block->count, &place->entry, err);
 
 	store_place_unpin(s, place);
 	if (got < 0)

@@ -20,6 +20,7 @@
 #include "base/codec.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "snapshot/store/hash.h"
@@ -552,7 +553,7 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 {
 	auto_close int tmp_fd = store_open_subdir(store, "tmp", err);
 	AUTO(atomic_set) struct atomic_set set = {0};
-	char temp[STORE_DIR_TEMP_LEN], name[32];
+	char temp[LOCK_TEMP_LEN], name[32];
 	int fd;
 
 	/* A number is never given twice, even when its snapshot's file is gone.
@@ -561,7 +562,7 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 		return -err->num;
 	s->seq++;
 	catalog_file_name(name, s->seq);
-	fd = store_dir_create_temp(tmp_fd, "snap", temp, err);
+	fd = lock_create_temp(tmp_fd, "snap", temp, NULL, err);
 	if (fd < 0)
 		return fd;
 	atomic_set_adopt(&set, fd, tmp_fd, temp, snaps_fd, name);
@@ -581,7 +582,7 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 int catalog_replace(struct store *store, const struct snapshot *s,
 		    struct err *err)
 {
-	char temp[STORE_DIR_TEMP_LEN], name[32];
+	char temp[LOCK_TEMP_LEN], name[32];
 	auto_close int snaps_fd = -1;
 	auto_close int tmp_fd = -1;
 	auto_close int fd = -1;
@@ -598,7 +599,7 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 	catalog_file_name(name, s->seq);
 	tmp_fd = store_open_subdir(store, "tmp", err);
 	if (tmp_fd >= 0)
-		fd = store_dir_create_temp(tmp_fd, "snap", temp, err);
+		fd = lock_create_temp(tmp_fd, "snap", temp, NULL, err);
 	if (fd < 0 || write_temp_snapshot(fd, s, err) < 0)
 		got = -err->num;
 	else if (catalog_drop_changed_paths(store),

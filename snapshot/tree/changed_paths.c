@@ -354,40 +354,6 @@ static void encode(const struct update *u, struct buf *to)
 	memcpy(to->data, &head, sizeof(head));
 }
 
-/* Whether another process has stored a file with newer snapshots meanwhile. */
-static bool is_overtaken(struct store *store, uint64_t seq)
-{
-	struct changed_paths *now = changed_paths_open(store);
-	bool newer = last_seq(now) > seq;
-
-	changed_paths_free(&now);
-	return newer;
-}
-
-/* seq: of the newest snapshot in it. Not synced: a torn file is not used, and
- * made again. */
-static void put_file(struct store *store, const struct buf *bytes, uint64_t seq)
-{
-	char temp[STORE_DIR_TEMP_LEN];
-	struct err ignored;
-	auto_close int tmp_fd = store_open_subdir(store, "tmp", &ignored);
-	auto_close int fd = -1;
-	int lock = -1;
-
-	if (tmp_fd < 0)
-		return;
-	fd = store_dir_create_temp(tmp_fd, "changed", temp, &ignored);
-	if (fd < 0)
-		return;
-	if (fd_write(fd, bytes->data, bytes->len) == 0)
-		lock = store_commit_begin(store, &ignored);
-	if (lock < 0 || is_overtaken(store, seq) ||
-	    renameat(tmp_fd, temp, store_root_fd(store), FILE_NAME) < 0)
-		(void)unlinkat(tmp_fd, temp, 0);
-	if (lock >= 0)
-		store_commit_end(store, lock);
-}
-
 /* Adds the known items of snapshots that are listed. False: one is listed that
  * has no item; all are new then. */
 static bool add_listed(struct update *u, const uint64_t *listed, size_t all)
@@ -433,7 +399,8 @@ static void update(struct store *store, const struct changed_paths *old,
 	for (i = 0; i < count; i++)
 		add_new(&u, newer[i]);
 	encode(&u, &bytes);
-	put_file(store, &bytes, u.items.items[u.items.count - 1].seq);
+	(void)store_dir_put_cache(store_get_dir(store), FILE_NAME, &bytes,
+				  &ignored);
 }
 
 void changed_paths_update(struct store *store, size_t least)

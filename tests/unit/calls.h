@@ -61,7 +61,7 @@ static const char *fd_text(int fd)
 	n = readlink(link, text, sizeof(text) - 1);
 	text[n < 0 ? 0 : n] = '\0';
 	slash = strrchr(text, '/');
-	if (strstr(text, ".gpk.tmp"))
+	if (strstr(text, "/pack-"))
 		return "pack";
 	return slash ? slash + 1 : text;
 }
