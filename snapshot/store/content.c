@@ -9,34 +9,12 @@
 #include "base/fd.h"
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/longfile.h"
-#include "snapshot/store/stream.h"
 
 #define PIECE ((size_t)1 << 20)
 
 static const unsigned char zero_bytes[64 << 10];
 
 /* --- into the store --- */
-
-/* Reads up to `capacity` bytes from the start of the file. */
-static ssize_t read_small_file(int fd, uint64_t size, unsigned char *data,
-			       size_t capacity)
-{
-	AUTO(stream) struct stream *in = NULL;
-	const unsigned char *piece;
-	size_t len = 0;
-	ssize_t n;
-
-	/* A single read is not worth a ring. */
-	if (capacity <= STREAM_PIECE)
-		return fd_pread(fd, data, capacity, 0);
-	in = stream_new(fd, size, false);
-	stream_range(in, 0, capacity);
-	while ((n = stream_next(in, &piece)) > 0) {
-		memcpy(data + len, piece, (size_t)n);
-		len += (size_t)n;
-	}
-	return n < 0 ? -1 : (ssize_t)len;
-}
 
 int content_put(struct store *s, int fd, const struct longfile_hints *hints,
 		struct oid *ret, uint64_t *ret_size, struct err *err)
@@ -53,7 +31,7 @@ int content_put(struct store *s, int fd, const struct longfile_hints *hints,
 				    ret_size, err);
 	capacity = (size_t)st.st_size + 1;
 	data = mem_alloc(capacity);
-	n = read_small_file(fd, (uint64_t)st.st_size, data, capacity);
+	n = fd_pread(fd, data, capacity, 0);
 	if (n < 0)
 		return fail_errno(err, "read");
 	if ((size_t)n == capacity) /* the file grows */
@@ -91,20 +69,16 @@ static int load_chunks(struct store *s, const struct oid *id,
 		       : fail(err, EBADMSG, "the object is not a file");
 }
 
-/* Callbacks of a walk through a content; a result other than 0 ends it. */
-struct sink {
-	const struct content_watch *watch;
-	int (*data)(void *arg, uint64_t at, const unsigned char *data,
-		    size_t len, struct err *err);
-	int (*hole)(void *arg, uint64_t at, uint64_t len, struct err *err);
-	void *arg;
-};
+/* Visits bytes, or a hole (data NULL). A result other than 0 ends the walk. */
+typedef int content_visit(void *arg, uint64_t at, const unsigned char *data,
+			  uint64_t len, struct err *err);
 
-/* Calls the sink with verified bytes and holes, in order. Returns 1 when a
- * callback did. */
+/* Visits the verified bytes and the holes, in order. Returns 1 when a visit
+ * did. */
 static int content_walk(struct store *s, const struct oid *id,
-			const struct chunklist *list, const struct sink *sink,
-			struct err *err)
+			const struct chunklist *list,
+			const struct content_watch *watch, content_visit *visit,
+			void *arg, struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
 	uint64_t at = 0;
@@ -114,24 +88,36 @@ static int content_walk(struct store *s, const struct oid *id,
 	if (id->type == OBJECT_DATA) {
 		if (store_get(s, id, &b, err) < 0)
 			return -err->num;
-		return sink->data(sink->arg, 0, b.data, b.len, err);
+		return visit(arg, 0, b.data, b.len, err);
 	}
 	for (i = 0; i < list->count && got == 0; i++) {
 		const struct chunk_run *run = &list->runs[i];
 
 		buf_clear(&b);
 		if (run->hole)
-			got = sink->hole(sink->arg, at, run->len, err);
+			got = visit(arg, at, NULL, run->len, err);
 		else if (store_get(s, &run->id, &b, err) < 0)
 			got = -err->num;
 		else
-			got = sink->data(sink->arg, at, b.data, b.len, err);
+			got = visit(arg, at, b.data, b.len, err);
 		at += run->len;
-		if (got == 0 && sink->watch &&
-		    !sink->watch->go_on(sink->watch->arg, at))
+		if (got == 0 && watch && !watch->go_on(watch->arg, at))
 			got = fail(err, EINTR, "interrupted");
 	}
 	return got;
+}
+
+/* The length of the next data, which zeros may precede, and of these zeros, 0
+ * if they are too few for a hole: long runs of zeros in a file without chunks
+ * are holes, too; chunks contain no long runs. */
+static size_t next_data_len(const unsigned char *data, size_t len,
+			    size_t *ret_zeros)
+{
+	size_t zeros = hole_zeros_len(data, len);
+
+	*ret_zeros = zeros < HOLE_MIN ? 0 : zeros;
+	return zeros < len ? zeros + hole_data_len(data + zeros, len - zeros)
+			   : zeros;
 }
 
 struct writing {
@@ -139,21 +125,14 @@ struct writing {
 	uint64_t end; /* end of the bytes written so far */
 };
 
-/* Long runs of zeros in a file without chunks become holes, too; chunks contain
- * no long runs. */
 static int write_data(void *arg, uint64_t at, const unsigned char *data,
-		      size_t len, struct err *err)
+		      uint64_t len, struct err *err)
 {
 	struct writing *w = arg;
 	size_t zeros, n;
 
-	for (; len; data += n, at += n, len -= n) {
-		zeros = hole_zeros_len(data, len);
-		n = zeros < len
-			    ? zeros + hole_data_len(data + zeros, len - zeros)
-			    : zeros;
-		if (zeros < HOLE_MIN)
-			zeros = 0;
+	for (; data && len; data += n, at += n, len -= n) {
+		n = next_data_len(data, len, &zeros);
 		if (fd_pwrite(w->fd, data + zeros, n - zeros, at + zeros) < 0)
 			return fail_errno(err, "write");
 		if (n > zeros)
@@ -162,24 +141,14 @@ static int write_data(void *arg, uint64_t at, const unsigned char *data,
 	return 0;
 }
 
-static int write_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
-{
-	(void)arg;
-	(void)at;
-	(void)len;
-	(void)err;
-	return 0;
-}
-
 int content_write(struct store *s, const struct oid *id, int fd,
 		  const struct content_watch *watch, struct err *err)
 {
 	AUTO(chunklist) struct chunklist list = {0};
 	struct writing w = {.fd = fd};
-	struct sink sink = {watch, write_data, write_hole, &w};
 
 	if (load_chunks(s, id, &list, err) < 0 ||
-	    content_walk(s, id, &list, &sink, err) < 0)
+	    content_walk(s, id, &list, watch, write_data, &w, err) < 0)
 		return -err->num;
 	/* ftruncate(2) costs as much as a small write: it is needed only after
 	 * a hole at the end. */
@@ -194,7 +163,7 @@ struct map {
 };
 
 static int map_data(void *arg, uint64_t at, const unsigned char *data,
-		    size_t len, struct err *err)
+		    uint64_t len, struct err *err)
 {
 	const struct map *map = arg;
 	uint64_t start = at;
@@ -203,11 +172,8 @@ static int map_data(void *arg, uint64_t at, const unsigned char *data,
 
 	/* Zeros that are too few for a hole belong to the range of data. */
 	for (; len && got == 0; data += n, at += n, len -= n) {
-		zeros = hole_zeros_len(data, len);
-		n = zeros < len
-			    ? zeros + hole_data_len(data + zeros, len - zeros)
-			    : zeros;
-		if (zeros < HOLE_MIN)
+		n = next_data_len(data, len, &zeros);
+		if (!zeros)
 			continue;
 		if (at > start)
 			got = map->call(map->arg, start, at - start, err);
@@ -224,7 +190,6 @@ int content_map(struct store *s, const struct oid *id,
 {
 	AUTO(chunklist) struct chunklist list = {0};
 	struct map map = {each, arg};
-	struct sink sink = {.data = map_data, .arg = &map};
 	uint64_t at = 0, len;
 	size_t i, n;
 	int got = 0;
@@ -232,7 +197,7 @@ int content_map(struct store *s, const struct oid *id,
 	if (load_chunks(s, id, &list, err) < 0)
 		return -err->num;
 	if (id->type == OBJECT_DATA)
-		return content_walk(s, id, NULL, &sink, err);
+		return content_walk(s, id, NULL, NULL, map_data, &map, err);
 	for (i = 0; i < list.count && got == 0; i = n) {
 		for (len = 0, n = i; n < list.count && !list.runs[n].hole; n++)
 			len += list.runs[n].len;
@@ -251,29 +216,21 @@ struct each {
 };
 
 static int each_data(void *arg, uint64_t at, const unsigned char *data,
-		     size_t len, struct err *err)
+		     uint64_t len, struct err *err)
 {
 	const struct each *each = arg;
+	int got = 0;
 
 	(void)at;
-	return len ? each->call(each->arg, data, len, err) : 0;
-}
-
-static int each_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
-{
-	const struct each *each = arg;
-
-	(void)at;
-	while (len) {
-		size_t n = len < sizeof(zero_bytes) ? (size_t)len
-						    : sizeof(zero_bytes);
-		int got = each->call(each->arg, zero_bytes, n, err);
-
-		if (got < 0)
-			return got;
-		len -= n;
+	while (!data && len > sizeof(zero_bytes) && got >= 0) {
+		got = each->call(each->arg, zero_bytes, sizeof(zero_bytes),
+				 err);
+		len -= sizeof(zero_bytes);
 	}
-	return 0;
+	if (got < 0 || !len)
+		return got;
+	got = each->call(each->arg, data ? data : zero_bytes, (size_t)len, err);
+	return got < 0 ? got : 0;
 }
 
 int content_each(struct store *s, const struct oid *id,
@@ -283,13 +240,9 @@ int content_each(struct store *s, const struct oid *id,
 {
 	AUTO(chunklist) struct chunklist list = {0};
 	struct each call = {each, arg};
-	struct sink sink = {NULL, each_data, each_hole, &call};
-	int got;
-
 	if (load_chunks(s, id, &list, err) < 0)
 		return -err->num;
-	got = content_walk(s, id, &list, &sink, err);
-	return got < 0 ? got : 0;
+	return content_walk(s, id, &list, NULL, each_data, &call, err);
 }
 
 static int append_piece(void *arg, const void *data, size_t len,
@@ -311,14 +264,12 @@ struct compare {
 	unsigned char *piece; /* CHUNK_MAX bytes */
 };
 
-/* Returns 1 for different bytes. */
-static int compare_data(void *arg, uint64_t at, const unsigned char *data,
-			size_t len, struct err *err)
+static int compare_bytes(const struct compare *c, uint64_t at,
+			 const unsigned char *data, uint64_t len,
+			 struct err *err)
 {
-	const struct compare *c = arg;
-
 	while (len) {
-		size_t want = len < PIECE ? len : PIECE;
+		size_t want = len < PIECE ? (size_t)len : PIECE;
 		ssize_t n = fd_pread(c->fd, c->piece, want, at);
 
 		if (n < 0)
@@ -332,11 +283,15 @@ static int compare_data(void *arg, uint64_t at, const unsigned char *data,
 	return 0;
 }
 
-static int compare_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
+/* Returns 1 for different bytes. */
+static int compare_data(void *arg, uint64_t at, const unsigned char *data,
+			uint64_t len, struct err *err)
 {
 	const struct compare *c = arg;
 	uint64_t end = at + len, start, stop;
 
+	if (data)
+		return compare_bytes(c, at, data, len, err);
 	while (at < end) {
 		if (!hole_next_data(c->fd, at, &start, &stop) || start >= end)
 			return 0;
@@ -345,7 +300,7 @@ static int compare_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
 			size_t want = stop - at < sizeof(zero_bytes)
 					      ? (size_t)(stop - at)
 					      : sizeof(zero_bytes);
-			int got = compare_data(arg, at, zero_bytes, want, err);
+			int got = compare_bytes(c, at, zero_bytes, want, err);
 
 			if (got)
 				return got;
@@ -361,7 +316,6 @@ int content_equal(struct store *s, const struct oid *id, int fd,
 	AUTO(chunklist) struct chunklist list = {0};
 	auto_free unsigned char *piece = NULL;
 	struct compare compare = {.fd = fd};
-	struct sink sink = {watch, compare_data, compare_hole, &compare};
 	struct stat st;
 	int got;
 
@@ -373,6 +327,6 @@ int content_equal(struct store *s, const struct oid *id, int fd,
 		return 0;
 	piece = mem_alloc(list.size < PIECE ? (size_t)list.size + 1 : PIECE);
 	compare.piece = piece;
-	got = content_walk(s, id, &list, &sink, err);
+	got = content_walk(s, id, &list, watch, compare_data, &compare, err);
 	return got < 0 ? got : !got;
 }
