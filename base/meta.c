@@ -29,23 +29,6 @@
 #define LIST_MAX 65536
 #define VALUE_MAX 65536
 
-void meta_from_statx(const struct statx *st, struct meta *ret)
-{
-	*ret = (struct meta){
-		.mode = st->stx_mode,
-		.uid = st->stx_uid,
-		.gid = st->stx_gid,
-		.nlink = st->stx_nlink,
-		.chattr = (uint32_t)st->stx_attributes & CHATTR_IN_STATX,
-		.size = st->stx_size,
-		.dev = makedev(st->stx_dev_major, st->stx_dev_minor),
-		.ino = st->stx_ino,
-		.rdev = makedev(st->stx_rdev_major, st->stx_rdev_minor),
-		.mtime = {st->stx_mtime.tv_sec, st->stx_mtime.tv_nsec},
-		.ctime = {st->stx_ctime.tv_sec, st->stx_ctime.tv_nsec},
-	};
-}
-
 int meta_get(int dirfd, const char *name, struct meta *ret)
 {
 	struct statx st;
@@ -55,7 +38,20 @@ int meta_get(int dirfd, const char *name, struct meta *ret)
 				       (*name ? 0 : AT_EMPTY_PATH),
 			       STATX_BASIC_STATS, &st)) < 0)
 		return -1;
-	meta_from_statx(&st, ret);
+	*ret = (struct meta){
+		.mode = st.stx_mode,
+		.uid = st.stx_uid,
+		.gid = st.stx_gid,
+		.nlink = st.stx_nlink,
+		.chattr = (uint32_t)st.stx_attributes & CHATTR_IN_STATX,
+		.mount = st.stx_attributes & STATX_ATTR_MOUNT_ROOT,
+		.size = st.stx_size,
+		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+		.ino = st.stx_ino,
+		.rdev = makedev(st.stx_rdev_major, st.stx_rdev_minor),
+		.mtime = {st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec},
+		.ctime = {st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec},
+	};
 	return 0;
 }
 

@@ -15,14 +15,11 @@ struct meta {
 	uint32_t uid, gid;
 	uint32_t nlink;
 	uint32_t chattr; /* only the flags of CHATTR_IN_STATX */
+	bool mount; /* the root of a mount */
 	uint64_t size;
 	uint64_t dev, ino, rdev;
 	struct timestamp mtime, ctime;
 };
-
-struct statx;
-/* Converts the result of statx(2) with STATX_BASIC_STATS. */
-void meta_from_statx(const struct statx *st, struct meta *ret);
 
 /* lstat(2) of name in dirfd; "" is dirfd itself. Returns 0, or -1 with errno;
  * ENOENT only when a second call reports it, too. */

@@ -203,23 +203,24 @@ static int compare_note_paths(const void *a, const void *b)
 static int set_skipped_paths(struct walk *w, const struct take_options *o,
 			     struct err *err)
 {
+	VEC(const char *) paths = {0};
 	size_t i;
+	int got = 0;
 
-	for (i = 0; o->skip && o->skip[i]; i++) {
+	for (i = 0; o->skip && o->skip[i] && got == 0; i++) {
 		if (!path_below(o->skip[i], o->root_path))
 			continue;
-		if (!*path_rest(o->skip[i], o->root_path))
-			return fail(
+		*VEC_ADD(&paths) = path_rest(o->skip[i], o->root_path);
+		if (!*paths.items[paths.count - 1])
+			got = fail(
 				err, EINVAL,
 				"%s cannot be excluded from its own snapshot",
 				text_quote(o->root_path));
-		if (w->skip_count == SKIP_MAX)
-			return fail(err, E2BIG,
-				    "too many directories to exclude");
-		w->skips[w->skip_count++] =
-			mem_strdup(path_rest(o->skip[i], o->root_path));
 	}
-	return 0;
+	*VEC_ADD(&paths) = NULL;
+	w->skip = pathset_make(paths.items);
+	VEC_FREE(&paths);
+	return got;
 }
 
 static char *text_or_empty(const char *text)
@@ -338,8 +339,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	s.parent = parent.seq;
 	w.dev = root.dev;
 	set_clock_rules(&w);
-	while (options->only && options->only[w.only_count])
-		w.only_count++;
+	w.only = pathset_make(options->only);
 	if (options->cache_path)
 		cache = statcache_open(options->cache_path, &key);
 	if (options->cache_path && !options->only) {

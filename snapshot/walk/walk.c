@@ -206,28 +206,10 @@ void walk_dir_free_below(struct walk_dir *f)
 
 /* --- partial snapshots --- */
 
-enum only {
-	WANTED_NONE, /* not wanted */
-	WANTED_BELOW, /* a path below it is wanted */
-	WANTED_ALL, /* wanted with everything below */
-};
-
-/* Index of the first wanted path that is not before path. */
-static size_t first_wanted_from(const struct walk *w, const char *path)
+bool walk_is_above_wanted(const struct walk *w, const char *path)
 {
-	return sorted_path_index(path, w->options->only, w->only_count,
-				 sizeof(*w->options->only), 0);
-}
-
-/* Whether a path is wanted whose directory is above a wanted path. */
-static enum only match_wanted_path(const struct walk *w, const char *path)
-{
-	size_t low = first_wanted_from(w, path);
-
-	if (low == w->only_count || !path_below(w->options->only[low], path))
-		return WANTED_NONE;
-	return strcmp(w->options->only[low], path) == 0 ? WANTED_ALL
-							: WANTED_BELOW;
+	return pathset_has_below(&w->only, path) &&
+	       !pathset_contains(&w->only, path);
 }
 
 bool walk_is_ancestor(const struct walk *w, const struct walk_dir *f,
@@ -235,13 +217,14 @@ bool walk_is_ancestor(const struct walk *w, const struct walk_dir *f,
 {
 	auto_free char *path = f->ancestor_only ? walk_path(f, name) : NULL;
 
-	return path && match_wanted_path(w, path) == WANTED_BELOW;
+	return path && walk_is_above_wanted(w, path);
 }
 
 bool walk_list_wanted(const struct walk *w, struct walk_dir *f)
 {
 	auto_free char *path = walk_path(f, "");
-	size_t i = first_wanted_from(w, path),
+	size_t i = sorted_path_index(path, w->only.items, w->only.count,
+				     sizeof(*w->only.items), 0),
 	       skip = *path ? strlen(path) + 1 : 0;
 	const char *last = NULL;
 	size_t last_len = 0;
@@ -251,10 +234,9 @@ bool walk_list_wanted(const struct walk *w, struct walk_dir *f)
 	if (ioctl(f->fd, FS_IOC_GETFLAGS, &flags) < 0 ||
 	    (flags & FS_CASEFOLD_FL))
 		return false;
-	for (; i < w->only_count && path_below(w->options->only[i], path);
-	     i++) {
-		const char *name = w->options->only[i] + skip;
-		size_t len = strlen(w->options->only[i]) > skip
+	for (; i < w->only.count && path_below(w->only.items[i], path); i++) {
+		const char *name = w->only.items[i] + skip;
+		size_t len = strlen(w->only.items[i]) > skip
 				     ? strcspn(name, "/")
 				     : 0;
 
@@ -352,25 +334,22 @@ static const char *find_matching_exclude(const struct walk *w,
 	return NULL;
 }
 
-/* Whether the snapshot excludes the name in the directory f: by a pattern
- * (noted), by the prefix of the options, or because only other paths are
- * wanted. */
+/* Whether the snapshot excludes the name in the directory f: by a path or
+ * prefix of the options, because only other paths are wanted, or by a pattern,
+ * which is noted. */
 static bool is_left_out(struct walk *w, struct walk_dir *f, const char *name)
 {
-	size_t offset = f->path_len + (f->path_len > 0), k;
 	const char *prefix = w->options->skip_prefix, *glob;
 
-	for (k = 0; f->skips && k < w->skip_count; k++)
-		if ((f->skips >> k & 1) &&
-		    strcmp(w->skips[k] + offset, name) == 0)
-			return true;
 	if (f == w->root && prefix &&
 	    strncmp(name, prefix, strlen(prefix)) == 0)
 		return true;
-	if (f->ancestor_only) {
+	if (f->above_skipped || f->ancestor_only) {
 		auto_free char *path = walk_path(f, name);
 
-		if (match_wanted_path(w, path) == WANTED_NONE)
+		if (pathset_contains(&w->skip, path) ||
+		    (f->ancestor_only && !pathset_contains(&w->only, path) &&
+		     !pathset_has_below(&w->only, path)))
 			return true;
 	}
 	glob = w->options->excludes ? find_matching_exclude(w, f, name) : NULL;
@@ -414,7 +393,7 @@ void walk_list_names(struct walk *w, struct walk_dir *f)
 	}
 	/* Above a wanted path all other names are left out. */
 	f->incomplete |= f->ancestor_only;
-	if (f->skips || f->ancestor_only || w->options->excludes ||
+	if (f->above_skipped || f->ancestor_only || w->options->excludes ||
 	    (f == w->root && w->options->skip_prefix)) {
 		for (i = 0; i < f->list.count; i++)
 			if (!is_left_out(w, f, f->list.items[i].name))

@@ -17,13 +17,12 @@
 #include <stdatomic.h>
 
 #include "base/dirtree.h"
+#include "base/pathset.h"
 #include "base/vec.h"
 #include "snapshot/walk/statcache.h"
 #include "snapshot/walk/take.h"
 #include "snapshot/store/chunk_mac_cache.h"
 #include "snapshot/store/ring.h"
-
-#define SKIP_MAX 64
 
 struct walk_dir;
 
@@ -35,9 +34,8 @@ struct walk {
 	uint64_t dev;
 	const struct statcache *cache; /* or NULL */
 	struct chunk_mac_cache *chunk_mac_cache; /* for long files, or NULL */
-	char *skips[SKIP_MAX]; /* paths in the root to leave out */
-	size_t skip_count;
-	size_t only_count; /* number of options->only */
+	struct pathset skip; /* paths in the root to leave out */
+	struct pathset only; /* of options->only */
 	struct timestamp start; /* on the file systems' clock */
 	bool trusted_fs; /* the clock and the directories' times are reliable */
 	bool mmap_updates_times; /* see take_mmap_updates_times() */
@@ -107,8 +105,7 @@ struct walk_dir {
 	struct oid tree, attrs;
 	uint32_t number; /* number in the builder; valid if items is set */
 	bool ancestor_only; /* only a part of it is wanted (walk.only) */
-	uint64_t skips; /* bit i: walk.skips[i] lies below it */
-	size_t path_len; /* length of its path; valid if skips is not 0 */
+	bool above_skipped; /* a path of walk.skip lies below it */
 };
 
 /* State of one thread. */
@@ -150,8 +147,9 @@ const char *walk_item_name(const struct walk *w, const struct walk_dir *f,
 void walk_make_items(const struct walk *w, struct walk_dir *f,
 		     size_t item_count);
 
-/* Whether the directory `name` in f is above a wanted path (options->only), and
- * not wanted itself. */
+/* Whether the directory of this path, or of this name in f, is above a wanted
+ * path (options->only), and not wanted itself. */
+bool walk_is_above_wanted(const struct walk *w, const char *path);
 bool walk_is_ancestor(const struct walk *w, const struct walk_dir *f,
 		      const char *name);
 /* Opens f and fills f->fd and f->meta. 0, or -1: nothing to scan, and a note or

@@ -23,22 +23,6 @@ struct read_job {
 	size_t index;
 };
 
-/* meta_get() that also reports whether the name is a mount point: a bind mount
- * of the same file system has the same device. 0, or -1 with errno. */
-static int stat_item(int dirfd, const char *name, struct meta *ret,
-		     bool *ret_mount)
-{
-	struct statx st;
-
-	if (RETRY_ENOENT(statx(dirfd, name,
-			       AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-			       STATX_BASIC_STATS, &st)) < 0)
-		return -1;
-	meta_from_statx(&st, ret);
-	*ret_mount = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-	return 0;
-}
-
 /* Ends the walk because name in f could not be stored. */
 static void fail_item(struct walk *w, struct walk_dir *f, const char *name,
 		      struct err *err)
@@ -111,13 +95,12 @@ static int store_small_file(struct walk *w, struct walk_dir *f,
 				.size = file->len,
 				.ask_chattr = f->meta.chattr != 0};
 	struct meta after;
-	bool mount;
 
 	if (file->error || file->grew || file->len != it->meta.size)
 		return 0;
 	if (stable_read_attrs(w->store, f->fd, it->name, NULL, &r, err) < 0)
 		return -err->num;
-	if (stat_item(f->fd, it->name, &after, &mount) < 0 || mount ||
+	if (meta_get(f->fd, it->name, &after) < 0 || after.mount ||
 	    !meta_same(&it->meta, &after))
 		return 0;
 	if (content_put_bytes(w->store, file->data, file->len, &r.content,
@@ -254,17 +237,12 @@ static void push_walk_dirs(struct walk *w, struct walk_dir *chain)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-/* Counters of one scan, added to the walk's at its end. */
-struct counts {
-	uint64_t files, dirs, bytes;
-};
-
 /* State of one pass over the names. */
 struct dir_scan {
 	struct walk_worker *worker;
 	struct walk *walk;
 	struct walk_dir *dir;
-	struct counts counts;
+	uint64_t files, dirs, bytes; /* added to the walk's at the end */
 	uint32_t group; /* group of the previous entry */
 };
 
@@ -280,7 +258,6 @@ static void add_child_dir(struct dir_scan *s, size_t i, const char *name,
 {
 	struct walk_dir *f = s->dir, *child = mem_zalloc(sizeof(*child));
 	struct walk *w = s->walk;
-	size_t len, k;
 
 	child->parent = f;
 	child->name = name;
@@ -290,15 +267,12 @@ static void add_child_dir(struct dir_scan *s, size_t i, const char *name,
 	child->old = old;
 	atomic_init(&child->pending, 1);
 	atomic_init(&child->fd_users, 1);
-	if (f->skips) {
-		len = strlen(name);
-		child->path_len = f->path_len + (f->path_len > 0) + len;
-		for (k = 0; k < w->skip_count; k++)
-			if ((f->skips >> k & 1) &&
-			    path_below(w->skips[k] + f->path_len +
-					       (f->path_len > 0),
-				       name))
-				child->skips |= (uint64_t)1 << k;
+	if (f->above_skipped || f->ancestor_only) {
+		auto_free char *path = walk_path(f, name);
+
+		child->above_skipped = pathset_has_below(&w->skip, path);
+		child->ancestor_only =
+			f->ancestor_only && walk_is_above_wanted(w, path);
 	}
 	atomic_fetch_add(&f->pending, 1);
 	atomic_fetch_add(&f->fd_users, 1);
@@ -306,7 +280,6 @@ static void add_child_dir(struct dir_scan *s, size_t i, const char *name,
 	f->children = child;
 	if (f->items)
 		f->items[i].meta = *meta;
-	child->ancestor_only = walk_is_ancestor(w, f, name);
 }
 
 /* e: entry of this name in the cache, or NULL. */
@@ -317,9 +290,9 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	struct walk *w = s->walk;
 	const struct ingest_hint *hints;
 	struct meta meta;
-	bool mount, is_dir;
+	bool is_dir;
 
-	if (stat_item(f->fd, name, &meta, &mount) < 0) {
+	if (meta_get(f->fd, name, &meta) < 0) {
 		int num = errno;
 
 		make_item_at(s, i)->absent = true;
@@ -332,12 +305,13 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	if (walk_is_moved(w, &meta) &&
 	    !(is_dir && walk_is_ancestor(w, f, name)))
 		walk_add_note(w, NOTE_MOVED, f, name, "");
-	s->counts.dirs += is_dir;
-	s->counts.files += !is_dir;
-	s->counts.bytes += S_ISREG(meta.mode) ? meta.size : 0;
+	s->dirs += is_dir;
+	s->files += !is_dir;
+	s->bytes += S_ISREG(meta.mode) ? meta.size : 0;
 	/* Only directories: overlayfs reports files with the device number of
 	 * their layer. */
-	if (mount || (is_dir && meta.dev != w->dev)) {
+	/* A bind mount of the same file system has the same device. */
+	if (meta.mount || (is_dir && meta.dev != w->dev)) {
 		struct walk_item *it = make_item_at(s, i);
 
 		/* The stat is of the mounted directory. The directory below it
@@ -480,9 +454,9 @@ static void scan_dir(struct walk_worker *k, struct walk_dir *f)
 		read_dir_attrs(w, f);
 		f->untrusted = walk_is_untrusted(w, &f->meta);
 		scan_dir_names(&s);
-		atomic_fetch_add(&w->files, s.counts.files);
-		atomic_fetch_add(&w->dirs, s.counts.dirs);
-		atomic_fetch_add(&w->bytes, s.counts.bytes);
+		atomic_fetch_add(&w->files, s.files);
+		atomic_fetch_add(&w->dirs, s.dirs);
+		atomic_fetch_add(&w->bytes, s.bytes);
 		/*
 		 * When descriptors run short, a directory is closed before its
 		 * subdirectories are open; they are opened by path then.
@@ -579,12 +553,9 @@ int walk_run(struct walk *w, struct err *err)
 	w->root = root;
 	root->fd = -1;
 	root->name = "";
-	root->ancestor_only =
-		w->options->only && !(w->only_count && !*w->options->only[0]);
+	root->ancestor_only = !pathset_contains(&w->only, "");
+	root->above_skipped = w->skip.count;
 	root->old = w->cache ? statcache_root(w->cache) : NULL;
-	root->skips = w->skip_count >= SKIP_MAX
-			      ? UINT64_MAX
-			      : ((uint64_t)1 << w->skip_count) - 1;
 	atomic_init(&root->pending, 1);
 	atomic_init(&root->fd_users, 1);
 	push_walk_dirs(w, root);
@@ -640,8 +611,8 @@ void walk_run_done(struct walk *w)
 		free(w->notes.items[i].text);
 	}
 	VEC_FREE(&w->notes);
-	for (i = 0; i < w->skip_count; i++)
-		free(w->skips[i]);
+	pathset_free(&w->skip);
+	pathset_free(&w->only);
 	VEC_FREE(&w->stack);
 	w->root = NULL;
 }
