@@ -144,10 +144,12 @@ int atomic_set_write(struct atomic_set *s, int dirfd, const char *name,
 }
 
 void atomic_set_adopt(struct atomic_set *s, int fd, int from_fd,
-		      const char *temp, int dirfd, const char *name)
+		      const char *temp, int dirfd, const char *name,
+		      bool must_be_new)
 {
 	*VEC_ADD(s) = (struct atomic_item){
-		fd, from_fd, dirfd, mem_strdup(temp), mem_strdup(name), true};
+		fd,	    from_fd, dirfd, mem_strdup(temp), mem_strdup(name),
+		must_be_new};
 }
 
 /* Renames to a name that must be free. On file systems without RENAME_NOREPLACE

@@ -84,13 +84,15 @@ int atomic_set_write(struct atomic_set *s, int dirfd, const char *name,
 		     struct err *err);
 
 /* Adds a file that is already written: temp in from_fd, open as fd, which the
- * set closes. Its new name in dirfd must be free. */
+ * set closes. must_be_new: its name in dirfd must be free. */
 void atomic_set_adopt(struct atomic_set *s, int fd, int from_fd,
-		      const char *temp, int dirfd, const char *name);
+		      const char *temp, int dirfd, const char *name,
+		      bool must_be_new);
 
 /* sync does fsync(2) of many descriptors at once; NULL: one call for each. The
- * set is durable when atomic_set_publish() returns 0. -EEXIST: the name of an
- * adopted file is taken; no file behind it in the set has got its name. */
+ * set is durable when atomic_set_publish() returns 0. -EEXIST: the name of a
+ * file that must be new is taken; no file behind it in the set has got its
+ * name. */
 typedef int (*atomic_sync)(const int *fds, size_t count, struct err *err);
 /* Syncs the contents only, for callers that have work to do before the names
  * appear. No file may be added after this call. */

@@ -561,8 +561,7 @@ static int begin_put(struct store *s, size_t len, struct err *err)
 	(void)pthread_mutex_lock(&s->mutex);
 	while (s->flushing && !s->failed.num)
 		(void)pthread_cond_wait(&s->changed, &s->mutex);
-	if (s->failed.num) {
-		*err = s->failed;
+	if (store_failed(s, err) < 0) {
 		(void)pthread_mutex_unlock(&s->mutex);
 		return -err->num;
 	}

@@ -146,6 +146,8 @@ void store_place_unpin(struct store *s, const struct place *place);
 /* Records the first failure: nothing may use the packs that this process has
  * open from then on. Returns -err->num. Without the mutex. */
 int store_fail(struct store *s, const struct err *err);
+/* Under the mutex: the failure that was recorded, or 0. */
+int store_failed(const struct store *s, struct err *err);
 /* Compresses the bytes of a record if that is worthwhile (probe: see
  * compress_bytes()) and completes its head. Returns the payload: data, or
  * memory of this thread that is valid until the thread's next call. */

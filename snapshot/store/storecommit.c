@@ -25,6 +25,14 @@ static void store_busy_done(struct store *s, unsigned int count)
 	(void)pthread_cond_broadcast(&s->changed);
 }
 
+/* Under the mutex. A failure is permanent. */
+int store_failed(const struct store *s, struct err *err)
+{
+	if (s->failed.num)
+		*err = s->failed;
+	return -s->failed.num;
+}
+
 /* --- records into packs --- */
 
 /* Called under the mutex. */
@@ -241,18 +249,14 @@ int store_write_block(struct store *s, struct block *block, struct err *err)
 static int finish_out_pack(struct store *s, struct out_pack *out,
 			   struct err *err)
 {
-	struct err failed;
+	int got;
 
 	(void)pthread_mutex_lock(&s->mutex);
 	while (out->users)
 		(void)pthread_cond_wait(&s->changed, &s->mutex);
-	failed = s->failed;
+	got = store_failed(s, err);
 	(void)pthread_mutex_unlock(&s->mutex);
-	if (failed.num) {
-		*err = failed;
-		return -err->num;
-	}
-	return packer_finish(out->writer, err);
+	return got < 0 ? got : packer_finish(out->writer, err);
 }
 
 /* Opens the published pack for reading. */
@@ -319,7 +323,7 @@ int store_end_pack(struct store *s, struct out_pack *out, struct err *err)
 	int got = finish_out_pack(s, out, err);
 
 	(void)pthread_mutex_lock(&s->mutex);
-	if (got == 0 && s->hold_packs) {
+	if (got == 0 && (s->hold_packs || s->flushing)) {
 		*VEC_ADD(&s->ended) = out;
 	} else if (got == 0) {
 		before = s->syncing;
@@ -334,29 +338,6 @@ int store_end_pack(struct store *s, struct out_pack *out, struct err *err)
 	store_busy_done(s, 1);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return got;
-}
-
-/* Finishes the remaining packs; their writes are in flight. */
-static int end_last_packs(struct store *s, struct err *err)
-{
-	struct out_pack *outs[PACK_KINDS];
-	size_t count = 0, i;
-	int got = 0, kind;
-
-	(void)pthread_mutex_lock(&s->mutex);
-	for (kind = 0; kind < PACK_KINDS; kind++)
-		if (s->open[kind])
-			outs[count++] = TAKE(s->open[kind]);
-	(void)pthread_mutex_unlock(&s->mutex);
-	for (i = 0; i < count && got == 0; i++)
-		got = finish_out_pack(s, outs[i], err);
-	if (got < 0)
-		return store_fail(s, err);
-	(void)pthread_mutex_lock(&s->mutex);
-	for (i = 0; i < count; i++)
-		*VEC_ADD(&s->ended) = outs[i];
-	(void)pthread_mutex_unlock(&s->mutex);
-	return 0;
 }
 
 static int commit_last_packs(struct store *s, bool locked, struct err *err)
@@ -374,46 +355,35 @@ static int commit_last_packs(struct store *s, bool locked, struct err *err)
 	return count ? commit_packs(s, outs, count, locked, err) : 0;
 }
 
-/* Writes all blocks that are being filled and finishes their packs. */
-static int write_open_blocks(struct store *s, struct err *err)
+/* Writes all blocks that are being filled and finishes all packs. A failure is
+ * in s->failed. */
+static void end_open_packs(struct store *s)
 {
+	struct out_pack *outs[PACK_KINDS];
 	struct block *blocks[PACK_KINDS];
-	int kind, got = 0;
+	struct err ignored;
+	int kind;
 
 	(void)pthread_mutex_lock(&s->mutex);
 	for (kind = 0; kind < PACK_KINDS; kind++) {
-		blocks[kind] = s->filling[kind];
-		s->filling[kind] = NULL;
+		blocks[kind] = TAKE(s->filling[kind]);
 		s->busy += blocks[kind] != NULL;
 	}
 	(void)pthread_mutex_unlock(&s->mutex);
-	for (kind = 0; kind < PACK_KINDS; kind++) {
+	for (kind = 0; kind < PACK_KINDS; kind++)
 		if (blocks[kind])
-			(void)store_write_block(s, blocks[kind], err);
-	}
+			(void)store_write_block(s, blocks[kind], &ignored);
 	(void)pthread_mutex_lock(&s->mutex);
 	while (s->busy)
 		(void)pthread_cond_wait(&s->changed, &s->mutex);
-	if (s->failed.num) {
-		*err = s->failed;
-		got = -err->num;
+	for (kind = 0; kind < PACK_KINDS; kind++) {
+		outs[kind] = TAKE(s->open[kind]);
+		s->busy += outs[kind] != NULL;
 	}
 	(void)pthread_mutex_unlock(&s->mutex);
-	return got < 0 ? got : end_last_packs(s, err);
-}
-
-/* A failure is permanent. */
-static int check_store_failed(struct store *s, struct err *err)
-{
-	int got = 0;
-
-	(void)pthread_mutex_lock(&s->mutex);
-	if (s->failed.num) {
-		*err = s->failed;
-		got = -err->num;
-	}
-	(void)pthread_mutex_unlock(&s->mutex);
-	return got;
+	for (kind = 0; kind < PACK_KINDS; kind++)
+		if (outs[kind])
+			(void)store_end_pack(s, outs[kind], &ignored);
 }
 
 static void end_flush_turn(struct store *s)
@@ -440,8 +410,10 @@ int store_flush_begin(struct store *s, struct err *err)
 	/* Commits the packs of a flush that was begun and not completed. */
 	if (!s->ended.count || s->hold_packs ||
 	    commit_last_packs(s, false, &failed) == 0)
-		(void)write_open_blocks(s, &failed);
-	got = check_store_failed(s, err);
+		end_open_packs(s);
+	(void)pthread_mutex_lock(&s->mutex);
+	got = store_failed(s, err);
+	(void)pthread_mutex_unlock(&s->mutex);
 	if (got < 0)
 		end_flush_turn(s);
 	return got;

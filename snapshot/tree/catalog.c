@@ -459,22 +459,6 @@ int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 	return fd < 0 ? fd : catalog_load_from(fd, seq, ret, err);
 }
 
-static int write_temp_snapshot(int fd, const struct snapshot *s,
-			       struct err *err)
-{
-	AUTO(buf) struct buf bytes = {0};
-
-	snapfile_encode(s, &bytes);
-	if (bytes.len > FILE_LEN_MAX)
-		return fail(err, EFBIG,
-			    "the notes about %zu unreadable or moved paths do "
-			    "not fit in the snapshot",
-			    s->note_count);
-	if (fd_write(fd, bytes.data, bytes.len) < 0)
-		return fail_errno(err, "write a snapshot file");
-	return 0;
-}
-
 uint64_t catalog_highest_seq(struct store *store)
 {
 	AUTO(buf) struct buf text = {0};
@@ -546,6 +530,31 @@ static int sync_files_at_once(const int *fds, size_t count, struct err *err)
 	return ring_sync_files(fds, count, false, err);
 }
 
+/* Adds the snapshot's file to the set, first written in tmp/. new: its number
+ * must be free. */
+static int put_snapshot_file(int tmp_fd, int snaps_fd, const struct snapshot *s,
+			     bool new, struct atomic_set *to, struct err *err)
+{
+	char temp[LOCK_TEMP_LEN], name[32];
+	AUTO(buf) struct buf bytes = {0};
+	int fd;
+
+	catalog_file_name(name, s->seq);
+	fd = lock_create_temp(tmp_fd, "snap", temp, NULL, err);
+	if (fd < 0)
+		return fd;
+	atomic_set_adopt(to, fd, tmp_fd, temp, snaps_fd, name, new);
+	snapfile_encode(s, &bytes);
+	if (bytes.len > FILE_LEN_MAX)
+		return fail(err, EFBIG,
+			    "the notes about %zu unreadable or moved paths do "
+			    "not fit in the snapshot",
+			    s->note_count);
+	if (fd_write(fd, bytes.data, bytes.len) < 0)
+		return fail_errno(err, "write a snapshot file");
+	return 0;
+}
+
 /* Caller holds the commit lock. -EEXIST: another process took the number. */
 static int add_snapshot_as_next(struct store *store, int snaps_fd,
 				struct snapshot *s, catalog_with with,
@@ -553,20 +562,13 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 {
 	auto_close int tmp_fd = store_open_subdir(store, "tmp", err);
 	AUTO(atomic_set) struct atomic_set set = {0};
-	char temp[LOCK_TEMP_LEN], name[32];
-	int fd;
 
 	/* A number is never given twice, even when its snapshot's file is gone.
 	 */
 	if (tmp_fd < 0 || catalog_newest(store, &s->seq, err) < 0)
 		return -err->num;
 	s->seq++;
-	catalog_file_name(name, s->seq);
-	fd = lock_create_temp(tmp_fd, "snap", temp, NULL, err);
-	if (fd < 0)
-		return fd;
-	atomic_set_adopt(&set, fd, tmp_fd, temp, snaps_fd, name);
-	if (write_temp_snapshot(fd, s, err) < 0 ||
+	if (put_snapshot_file(tmp_fd, snaps_fd, s, true, &set, err) < 0 ||
 	    (with && with(arg, s, &set, err) < 0) ||
 	    atomic_set_sync(&set, sync_files_at_once, err) < 0)
 		return err_context(err, "store a snapshot");
@@ -582,32 +584,26 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 int catalog_replace(struct store *store, const struct snapshot *s,
 		    struct err *err)
 {
-	char temp[LOCK_TEMP_LEN], name[32];
-	auto_close int snaps_fd = -1;
-	auto_close int tmp_fd = -1;
-	auto_close int fd = -1;
-	int lock, got = 0;
+	auto_close int snaps_fd = -1, tmp_fd = -1;
+	AUTO(atomic_set) struct atomic_set set = {0};
+	int lock, got;
 
 	if (store_flush(store, err) < 0)
 		return -err->num;
 	snaps_fd = store_open_subdir(store, "snaps", err);
 	if (snaps_fd < 0)
 		return snaps_fd;
+	tmp_fd = store_open_subdir(store, "tmp", err);
+	if (tmp_fd < 0)
+		return tmp_fd;
 	lock = store_commit_begin(store, err);
 	if (lock < 0)
 		return lock;
-	catalog_file_name(name, s->seq);
-	tmp_fd = store_open_subdir(store, "tmp", err);
-	if (tmp_fd >= 0)
-		fd = lock_create_temp(tmp_fd, "snap", temp, NULL, err);
-	if (fd < 0 || write_temp_snapshot(fd, s, err) < 0)
-		got = -err->num;
-	else if (catalog_drop_changed_paths(store),
-		 fdatasync(fd) < 0 ||
-			 renameat(tmp_fd, temp, snaps_fd, name) < 0)
-		got = fail_errno(err, "move a snapshot file into snaps/");
-	else
-		got = atomic_sync_dir(snaps_fd, err);
+	got = put_snapshot_file(tmp_fd, snaps_fd, s, false, &set, err);
+	if (got == 0) {
+		catalog_drop_changed_paths(store);
+		got = atomic_set_publish(&set, NULL, err);
+	}
 	store_commit_end(store, lock);
 	return got;
 }

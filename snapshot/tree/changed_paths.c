@@ -48,9 +48,6 @@ struct file_head {
  * by one: most of them may have been pruned. */
 #define TRIED_MAX 64
 
-/* So often the items are compared with the snapshots that exist. */
-#define LIST_EVERY 64
-
 void changed_paths_free(struct changed_paths **c)
 {
 	struct changed_paths *freed = *c;
@@ -354,50 +351,34 @@ static void encode(const struct update *u, struct buf *to)
 	memcpy(to->data, &head, sizeof(head));
 }
 
-/* Adds the known items of snapshots that are listed. False: one is listed that
- * has no item; all are new then. */
-static bool add_listed(struct update *u, const uint64_t *listed, size_t all)
-{
-	const struct changed_paths *old = u->old;
-	size_t i = 0, k;
-
-	for (k = 0; k < all && listed[k] <= last_seq(old); k++) {
-		while (old->items[i].seq < listed[k])
-			i++;
-		if (old->items[i].seq != listed[k])
-			return false;
-		add_known(u, &old->items[i]);
-	}
-	return true;
-}
-
 static void update(struct store *store, const struct changed_paths *old,
 		   size_t least)
 {
 	AUTO(update) struct update u = {.store = store, .old = old};
-	auto_free uint64_t *newer = NULL, *listed = NULL;
+	auto_free uint64_t *newer = NULL, *seqs = NULL;
 	AUTO(buf) struct buf bytes = {0};
-	size_t count, all = 0, i;
+	size_t count, known, i, k = 0;
 	struct err ignored;
 
 	if (changed_paths_newer(old, store, &newer, &count, &ignored) < 0 ||
-	    !count || count < least)
+	    !count || count < least ||
+	    catalog_list(store, &seqs, &count, &ignored) < 0 || !count)
 		return;
-	if (newer[count - 1] / LIST_EVERY == last_seq(old) / LIST_EVERY) {
-		for (i = 0; i < old->count; i++)
-			add_known(&u, &old->items[i]);
-	} else if (catalog_list(store, &listed, &all, &ignored) < 0) {
-		return;
-	} else if (!add_listed(&u, listed, all)) {
-		/* Restored by hand, or by an undelete at the same time. */
-		update_free(&u);
-		u = (struct update){.store = store, .old = old};
-		free(newer);
-		newer = TAKE(listed);
-		count = all;
+	/* The items of the first `known` snapshots are known. A snapshot
+	 * without one before the last item was restored by hand, or by an
+	 * undelete at the same time: items behind it are made again. */
+	for (known = 0; known < count && k < old->count; k++)
+		if (old->items[k].seq == seqs[known])
+			known++;
+		else if (old->items[k].seq > seqs[known])
+			break;
+	for (i = k = 0; i < known; i++) {
+		while (old->items[k].seq != seqs[i])
+			k++;
+		add_known(&u, &old->items[k]);
 	}
-	for (i = 0; i < count; i++)
-		add_new(&u, newer[i]);
+	for (; i < count; i++)
+		add_new(&u, seqs[i]);
 	encode(&u, &bytes);
 	(void)store_dir_put_cache(store_get_dir(store), FILE_NAME, &bytes,
 				  &ignored);

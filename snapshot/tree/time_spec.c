@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -279,9 +278,7 @@ static int examine_snapshot(struct snapshot_search *f, const struct snapshot *s,
 
 static int fail_no_snapshot(const struct snapshot_search *f, struct err *err)
 {
-	time_t clock = (time_t)f->oldest_time.sec;
-	struct tm tm;
-	char at[32];
+	const char *at = text_time(f->oldest_time);
 
 	if (f->damaged && !f->having)
 		return fail(err, EBADMSG, "%s", f->damage.text);
@@ -301,9 +298,6 @@ static int fail_no_snapshot(const struct snapshot_search *f, struct err *err)
 			    "searches all of them for a name",
 			    text_quote(f->path),
 			    text_count(f->covering, "snapshot"));
-	if (!localtime_r(&clock, &tm) ||
-	    !strftime(at, sizeof(at), "%Y-%m-%d %H:%M:%S", &tm))
-		(void)snprintf(at, sizeof(at), "%" PRId64, (int64_t)clock);
 	if (f->time_spec.kind == TIME_SPEC_LATEST)
 		return fail(err, ENOENT,
 			    "%s has only %s; the oldest is snapshot %" PRIu64

@@ -203,7 +203,7 @@ static void a_set_leaves_nothing_that_was_not_published(void **state)
 	write_file(box->fd, "taken", "mine");
 	fd = openat(box->fd, "temp", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
-	atomic_set_adopt(&set, fd, box->fd, "temp", box->fd, "taken");
+	atomic_set_adopt(&set, fd, box->fd, "temp", box->fd, "taken", true);
 	put_in_set(&set, box->fd, "behind", "x");
 	assert_int_equal(atomic_set_publish(&set, NULL, &err), -EEXIST);
 	atomic_set_free(&set);
