@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"
 
@@ -22,9 +24,12 @@ int atomic_sync_dir(int dirfd, struct err *err)
 	return 0;
 }
 
-static char *make_temp_name(const char *name)
+static char *make_temp_name(const char *path)
 {
-	return mem_printf(".%s.%d.tmp", name, (int)getpid());
+	const char *name = path_name(path);
+
+	return mem_printf("%.*s.%s.%d.tmp", (int)(name - path), path, name,
+			  (int)getpid());
 }
 
 /* Creates a new file; a file that a killed process left under this name is
@@ -40,14 +45,25 @@ static int create_temp_file(int dirfd, const char *temp, mode_t mode)
 int atomic_write(int dirfd, const char *name, const void *data, size_t len,
 		 mode_t mode, enum atomic_durability how, struct err *err)
 {
+	const struct iovec part = {(void *)(uintptr_t)data, len};
+
+	return atomic_write_parts(dirfd, name, &part, 1, mode, how, err);
+}
+
+int atomic_write_parts(int dirfd, const char *name, const struct iovec *parts,
+		       size_t count, mode_t mode, enum atomic_durability how,
+		       struct err *err)
+{
 	auto_free char *temp = make_temp_name(name);
 	auto_close int fd = create_temp_file(dirfd, temp, mode);
-	int num;
+	int got = 0, num;
+	size_t i;
 
 	if (fd < 0)
 		return fail_errno(err, "create %s", text_quote(name));
-	if (fd_write(fd, data, len) < 0 ||
-	    (how != ATOMIC_NO_SYNC && fdatasync(fd) < 0) ||
+	for (i = 0; i < count && got == 0; i++)
+		got = fd_write(fd, parts[i].iov_base, parts[i].iov_len);
+	if (got < 0 || (how != ATOMIC_NO_SYNC && fdatasync(fd) < 0) ||
 	    renameat(dirfd, temp, dirfd, name) < 0) {
 		num = errno;
 		(void)unlinkat(dirfd, temp, 0);

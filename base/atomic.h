@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "base/err.h"
 
@@ -26,6 +27,10 @@ enum atomic_durability {
  * when only the sync of the directory failed. */
 int atomic_write(int dirfd, const char *name, const void *data, size_t len,
 		 mode_t mode, enum atomic_durability how, struct err *err);
+/* As atomic_write(), with the content in parts. */
+int atomic_write_parts(int dirfd, const char *name, const struct iovec *parts,
+		       size_t count, mode_t mode, enum atomic_durability how,
+		       struct err *err);
 
 /* A file that appears complete or not at all, written piece by piece:
  * atomic_begin(), write to fd, atomic_publish(), atomic_file_free(). A file

@@ -12,7 +12,6 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/mem.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/text.h"
@@ -32,24 +31,18 @@ struct kernel_dirent {
 void dirlist_free(struct dirlist *list)
 {
 	free(list->items);
-	free(list->names);
+	buf_free(&list->names);
 	*list = (struct dirlist){0};
 }
 
 /* Items hold offsets into the memory of the names while it can still move. */
 void dirlist_add(struct dirlist *list, const char *name, size_t len)
 {
-	while (list->names_len + len + 1 > list->names_capacity) {
-		list->names_capacity =
-			list->names_capacity ? list->names_capacity * 2 : 4096;
-		list->names = mem_resize(list->names, list->names_capacity, 1);
-	}
-	memcpy(list->names + list->names_len, name, len);
-	list->names[list->names_len + len] = '\0';
 	*VEC_ADD(list) = (struct dirlist_item){
-		.name = (const char *)list->names_len, // NOLINT
+		.name = (const char *)list->names.len, // NOLINT
 	};
-	list->names_len += len + 1;
+	buf_add(&list->names, name, len);
+	buf_add_char(&list->names, '\0');
 }
 
 void dirlist_sort(struct dirlist *list)
@@ -57,7 +50,8 @@ void dirlist_sort(struct dirlist *list)
 	size_t i;
 
 	for (i = 0; i < list->count; i++)
-		list->items[i].name = list->names + (size_t)list->items[i].name;
+		list->items[i].name = (const char *)list->names.data +
+				      (size_t)list->items[i].name;
 	SORT_BY_TEXT(list->items, list->count, name);
 }
 

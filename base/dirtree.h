@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 
 struct dirlist_item {
 	const char *name; /* in the list's own memory */
@@ -18,8 +19,7 @@ struct dirlist_item {
 struct dirlist {
 	struct dirlist_item *items;
 	size_t count, capacity;
-	char *names;
-	size_t names_len, names_capacity;
+	struct buf names;
 };
 
 /* Frees the items and names and empties the list. */

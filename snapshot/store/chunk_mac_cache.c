@@ -2,11 +2,10 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/auto.h"
 #include "base/codec.h"
 #include "base/fd.h"
@@ -217,25 +216,11 @@ static void encode_mac_cache(const struct chunk_mac_cache *m, struct buf *to)
 
 int chunk_mac_cache_save(struct chunk_mac_cache *m, struct err *err)
 {
-	auto_free char *temp = mem_printf("%s.%d.tmp", m->path, (int)getpid());
 	AUTO(buf) struct buf b = {0};
-	auto_close int fd = -1;
-	int got = 0;
 
 	if (!m->changed)
 		return 0;
 	encode_mac_cache(m, &b);
-	(void)unlink(temp);
-	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		  0600);
-	if (fd < 0)
-		return fail_errno(err,
-				  "create the file of authentication tags");
-	if (fd_write(fd, b.data, b.len) < 0)
-		got = fail_errno(err, "write the file of authentication tags");
-	if (got == 0 && rename(temp, m->path) < 0)
-		got = fail_errno(err, "rename the file of authentication tags");
-	if (got < 0)
-		(void)unlink(temp);
-	return got;
+	return atomic_write(AT_FDCWD, m->path, b.data, b.len, 0600,
+			    ATOMIC_NO_SYNC, err);
 }

@@ -203,7 +203,7 @@ static bool check_group_mapped(struct reuse_checker *k,
 		end = c->size;
 	if (end <= base)
 		return true;
-	m = mapping_new_at(c->fd, base, (size_t)(end - base));
+	m = mapping_new(c->fd, base, (size_t)(end - base));
 	if (!m)
 		return false;
 	for (i = g->first; i < g->first + g->count && p->starts[i + 1] <= end;

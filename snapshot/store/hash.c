@@ -83,7 +83,7 @@ uint64_t hash_check_mapped(const void *map, size_t from, size_t len)
 	return XXH3_64bits_digest(&state);
 }
 
-uint64_t hash_check_parts(const struct buf *const *parts, size_t count)
+uint64_t hash_check_parts(const struct iovec *parts, size_t count)
 {
 	XXH3_state_t state;
 	size_t i;
@@ -91,8 +91,8 @@ uint64_t hash_check_parts(const struct buf *const *parts, size_t count)
 	XXH3_INITSTATE(&state);
 	(void)XXH3_64bits_reset(&state);
 	for (i = 0; i < count; i++)
-		if (parts[i]->len)
-			(void)XXH3_64bits_update(&state, parts[i]->data,
-						 parts[i]->len);
+		if (parts[i].iov_len)
+			(void)XXH3_64bits_update(&state, parts[i].iov_base,
+						 parts[i].iov_len);
 	return XXH3_64bits_digest(&state);
 }

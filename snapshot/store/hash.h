@@ -23,8 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "base/mem.h"
+#include <sys/uio.h>
 
 #define HASH_LEN 16
 #define SECRET_LEN 192
@@ -67,7 +66,7 @@ uint64_t hash_check(const void *data, size_t len);
  * leave the memory of this process again, so a caller that then reads a few of
  * them does not have the whole file in memory. */
 uint64_t hash_check_mapped(const void *map, size_t from, size_t len);
-/* The check of several buffers, one behind the other. */
-uint64_t hash_check_parts(const struct buf *const *parts, size_t count);
+/* The check of several parts, one behind the other. */
+uint64_t hash_check_parts(const struct iovec *parts, size_t count);
 
 #endif

@@ -1,21 +1,13 @@
 #include "snapshot/store/ingest_hint.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/sorted.h"
 #include "base/vec.h"
-
-static int compare_hint_inodes(const void *a, const void *b)
-{
-	uint64_t p = ((const struct ingest_hint *)a)->ino,
-		 q = ((const struct ingest_hint *)b)->ino;
-
-	return (p > q) - (p < q);
-}
 
 void ingest_hint_sort(struct ingest_hint *list, size_t count)
 {
-	vec_sort(list, count, sizeof(*list), compare_hint_inodes);
+	vec_sort(list, count, sizeof(*list), sorted_compare_numbers);
 }
 
 static bool matches_hint(const struct ingest_hint *k, const struct meta *m)
@@ -28,10 +20,10 @@ static bool matches_hint(const struct ingest_hint *k, const struct meta *m)
 const struct ingest_hint *ingest_hint_find(const struct ingest_hint *list,
 					   size_t count, const struct meta *m)
 {
-	const struct ingest_hint key = {.ino = m->ino}, *found;
+	const struct ingest_hint *found;
 
 	if (!count || !S_ISREG(m->mode))
 		return NULL;
-	found = bsearch(&key, list, count, sizeof(key), compare_hint_inodes);
+	found = sorted_find_number(m->ino, list, count, sizeof(*list));
 	return found && matches_hint(found, m) ? found : NULL;
 }

@@ -195,21 +195,30 @@ const struct inventory_pack *inventory_pack(const struct inventory *inv,
 	return &inv->packs[copy->pack - 1];
 }
 
-/* The first copy of the name at slot `at` or behind it. */
-static const struct copy *search_slots(const struct inventory *inv,
-				       const struct oid *id, size_t at)
+/* The first copy of the name behind the given one (NULL: of all). replica: a
+ * copy of the same hash, length and type with a higher ordinal, which was
+ * stored because a lower ordinal could not be read. */
+static const struct copy *next_copy(const struct inventory *inv,
+				    const struct oid *id,
+				    const struct copy *copy, bool replica)
 {
 	size_t mask = inv->slot_count - 1;
+	size_t at = copy ? (size_t)(copy - inv->slots) + 1
+			 : hash_prefix(id->hash, 63);
 
-	for (; inv->slots[at].pack; at = (at + 1) & mask) {
-		const struct copy *copy = &inv->slots[at];
-		const struct pack *pack = inventory_pack(inv, copy)->pack;
+	for (at &= mask; inv->slots[at].pack; at = (at + 1) & mask) {
+		const struct pack *pack =
+			inventory_pack(inv, &inv->slots[at])->pack;
+		uint32_t entry = inv->slots[at].entry;
 		struct pack_entry e;
 
-		if (memcmp(pack_hash(pack, copy->entry), id->hash, HASH_LEN) ==
-			    0 &&
-		    pack_get(pack, copy->entry, &e) && oid_equal(&e.id, id))
-			return copy;
+		if (memcmp(pack_hash(pack, entry), id->hash, HASH_LEN) != 0 ||
+		    !pack_get(pack, entry, &e))
+			continue;
+		if (replica ? e.id.type == id->type && e.id.len == id->len &&
+				      e.id.ord > id->ord && e.again
+			    : oid_equal(&e.id, id))
+			return &inv->slots[at];
 	}
 	return NULL;
 }
@@ -217,16 +226,13 @@ static const struct copy *search_slots(const struct inventory *inv,
 const struct copy *inventory_find(const struct inventory *inv,
 				  const struct oid *id)
 {
-	return search_slots(inv, id,
-			    hash_prefix(id->hash, 63) & (inv->slot_count - 1));
+	return next_copy(inv, id, NULL, false);
 }
 
 const struct copy *inventory_next(const struct inventory *inv,
 				  const struct oid *id, const struct copy *copy)
 {
-	return search_slots(inv, id,
-			    ((size_t)(copy - inv->slots) + 1) &
-				    (inv->slot_count - 1));
+	return next_copy(inv, id, copy, false);
 }
 
 bool inventory_has(const struct inventory *inv, const struct oid *id)
@@ -471,32 +477,6 @@ int inventory_repack(struct store *s, struct inventory *inv,
 /* Replicas are stored in blocks, which have a maximum length. */
 #define REPLICA_LEN_MAX ((uint64_t)BLOCK_LEN_MAX / 2)
 
-/* The next copy (NULL: the first) of the same hash, length and type with a
- * higher ordinal. Such a replica was stored because a lower ordinal could not
- * be read. */
-static const struct copy *next_replica(const struct inventory *inv,
-				       const struct oid *id,
-				       const struct copy *copy)
-{
-	size_t mask = inv->slot_count - 1;
-	size_t at = copy ? (size_t)(copy - inv->slots) + 1
-			 : hash_prefix(id->hash, 63);
-
-	for (at &= mask; inv->slots[at].pack; at = (at + 1) & mask) {
-		const struct pack *pack =
-			inventory_pack(inv, &inv->slots[at])->pack;
-		struct pack_entry e;
-
-		if (memcmp(pack_hash(pack, inv->slots[at].entry), id->hash,
-			   HASH_LEN) == 0 &&
-		    pack_get(pack, inv->slots[at].entry, &e) &&
-		    e.id.type == id->type && e.id.len == id->len &&
-		    e.id.ord > id->ord && e.again)
-			return &inv->slots[at];
-	}
-	return NULL;
-}
-
 /* Reads the bytes that all replicas of a name share. False: no replica, or
  * replicas with different bytes. */
 static bool read_replica(struct inventory *inv, const struct oid *id,
@@ -507,7 +487,7 @@ static bool read_replica(struct inventory *inv, const struct oid *id,
 	struct err ignored;
 	bool any = false;
 
-	while ((copy = next_replica(inv, id, copy))) {
+	while ((copy = next_copy(inv, id, copy, true))) {
 		buf_clear(&other);
 		if (inventory_read_copy(inv, copy, any ? &other : ret,
 					&ignored) < 0)

@@ -1,13 +1,16 @@
 #include "snapshot/store/mapping.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 /* Structs are reused and never freed, because the signal handler may be reading
@@ -104,16 +107,14 @@ static struct mapping *claim_mapping_slot(void)
 	return m;
 }
 
-static struct mapping *map_file_range(int fd, uint64_t at, size_t len,
-				      int flags)
+struct mapping *mapping_new(int fd, uint64_t at, size_t len)
 {
 	struct mapping *m = NULL;
 	void *data;
 
 	(void)pthread_mutex_lock(&mutex);
 	data = install_sigbus_handler()
-		       ? mmap(NULL, len, PROT_READ, MAP_SHARED | flags, fd,
-			      (off_t)at)
+		       ? mmap(NULL, len, PROT_READ, MAP_SHARED, fd, (off_t)at)
 		       : MAP_FAILED;
 	if (data != MAP_FAILED) {
 		m = claim_mapping_slot();
@@ -125,14 +126,23 @@ static struct mapping *map_file_range(int fd, uint64_t at, size_t len,
 	return m;
 }
 
-struct mapping *mapping_new(int fd, size_t len, bool at_once)
+struct mapping *mapping_open(int dirfd, const char *name, size_t min,
+			     size_t max, size_t *ret_len)
 {
-	return map_file_range(fd, 0, len, at_once ? MAP_POPULATE : 0);
-}
+	auto_close int fd = openat(dirfd, name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					   O_CLOEXEC | O_NOCTTY);
+	struct stat st;
 
-struct mapping *mapping_new_at(int fd, uint64_t at, size_t len)
-{
-	return map_file_range(fd, at, len, 0);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return NULL;
+	if (!S_ISREG(st.st_mode) || (size_t)st.st_size < min ||
+	    (size_t)st.st_size > max) {
+		errno = EINVAL;
+		return NULL;
+	}
+	*ret_len = (size_t)st.st_size;
+	return mapping_new(fd, 0, *ret_len);
 }
 
 void mapping_free(struct mapping **mapping)

@@ -17,11 +17,13 @@
 
 struct mapping;
 
-/* Maps the first len bytes of the file; at_once reads them immediately. NULL
- * with errno. */
-struct mapping *mapping_new(int fd, size_t len, bool at_once);
-/* As mapping_new(), from an offset at a page border. */
-struct mapping *mapping_new_at(int fd, uint64_t at, size_t len);
+/* Maps len bytes of the file from an offset at a page border. NULL with errno.
+ */
+struct mapping *mapping_new(int fd, uint64_t at, size_t len);
+/* Opens name in dirfd, a regular file of min to max bytes, and maps it. NULL
+ * with errno: EINVAL for another kind or size of file. */
+struct mapping *mapping_open(int dirfd, const char *name, size_t min,
+			     size_t max, size_t *ret_len);
 void mapping_free(struct mapping **m);
 const unsigned char *mapping_data(const struct mapping *m);
 

@@ -1,10 +1,8 @@
 #include "snapshot/store/midx.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/text.h"
@@ -99,19 +97,12 @@ int midx_open(int dirfd, const char *name, const unsigned char *uuid,
 	      struct midx **ret, struct err *err)
 {
 	AUTO(midx) struct midx *m = mem_zalloc(sizeof(*m));
-	auto_close int fd = openat(dirfd, name,
-				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-					   O_CLOEXEC | O_NOCTTY);
-	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail_errno(err, "open %s", text_quote(name));
-	if (!S_ISREG(st.st_mode) || st.st_size < HEAD)
+	m->mapping = mapping_open(dirfd, name, HEAD, SIZE_MAX, &m->len);
+	if (!m->mapping && errno == EINVAL)
 		return fail(err, EBADMSG, "%s is truncated", text_quote(name));
-	m->len = (size_t)st.st_size;
-	m->mapping = mapping_new(fd, m->len, false);
 	if (!m->mapping)
-		return fail_errno(err, "map %s", text_quote(name));
+		return fail_errno(err, "open %s", text_quote(name));
 	m->map = mapping_data(m->mapping);
 	if (load_midx_file(m, name, uuid, err) < 0)
 		return -err->num;

@@ -206,7 +206,7 @@ struct pack {
 	char *name;
 	struct mapping *mapping;
 	const unsigned char *map; /* bytes of the file */
-	uint64_t size;
+	size_t size;
 	bool damaged;
 	uint64_t records_end; /* records lie in [HEADER_LEN, records_end) */
 	uint32_t count;
@@ -462,26 +462,6 @@ static int header_check(struct pack *p, const unsigned char *uuid,
 	return 0;
 }
 
-static int pack_map(int dirfd, struct pack *p, struct err *err)
-{
-	auto_close int fd = openat(dirfd, p->name,
-				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-					   O_CLOEXEC | O_NOCTTY);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail_errno(err, "open pack %s", text_quote(p->name));
-	if (!S_ISREG(st.st_mode) || st.st_size < HEADER_LEN + FOOTER_LEN)
-		return fail(err, EBADMSG, "pack %s is truncated",
-			    text_quote(p->name));
-	p->mapping = mapping_new(fd, (size_t)st.st_size, false);
-	if (!p->mapping)
-		return fail_errno(err, "map pack %s", text_quote(p->name));
-	p->map = mapping_data(p->mapping);
-	p->size = (uint64_t)st.st_size;
-	return 0;
-}
-
 static int open_pack_file(int dirfd, const char *name,
 			  const unsigned char *uuid, bool unread,
 			  struct pack **ret, struct err *err)
@@ -489,9 +469,16 @@ static int open_pack_file(int dirfd, const char *name,
 	AUTO(pack) struct pack *p = mem_zalloc(sizeof(*p));
 
 	p->name = mem_strdup(name);
-	if (pack_map(dirfd, p, err) < 0 || header_check(p, uuid, err) < 0)
-		return -err->num;
-	if (!index_load(p, unread) && index_rebuild(p, err) < 0)
+	p->mapping = mapping_open(dirfd, name, HEADER_LEN + FOOTER_LEN,
+				  SIZE_MAX, &p->size);
+	if (!p->mapping && errno == EINVAL)
+		return fail(err, EBADMSG, "pack %s is truncated",
+			    text_quote(name));
+	if (!p->mapping)
+		return fail_errno(err, "open pack %s", text_quote(name));
+	p->map = mapping_data(p->mapping);
+	if (header_check(p, uuid, err) < 0 ||
+	    (!index_load(p, unread) && index_rebuild(p, err) < 0))
 		return -err->num;
 	if (mapping_failed(p->mapping))
 		p->damaged = true;

@@ -1,15 +1,11 @@
 #include "snapshot/tree/changed_paths.h"
 
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "snapshot/store/hash.h"
@@ -88,17 +84,11 @@ static bool decode(struct changed_paths *c, const void *file, size_t len)
 struct changed_paths *changed_paths_open(struct store *store)
 {
 	struct changed_paths *c = mem_zalloc(sizeof(*c));
-	auto_close int fd = openat(store_root_fd(store), FILE_NAME,
-				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-					   O_CLOEXEC | O_NOCTTY);
-	struct stat st;
+	size_t len;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size < (off_t)sizeof(struct file_head) ||
-	    st.st_size > FILE_MAX)
-		return c;
-	c->file = mapping_new(fd, (size_t)st.st_size, true);
-	if (c->file && !decode(c, mapping_data(c->file), (size_t)st.st_size))
+	c->file = mapping_open(store_root_fd(store), FILE_NAME,
+			       sizeof(struct file_head), FILE_MAX, &len);
+	if (c->file && !decode(c, mapping_data(c->file), len))
 		mapping_free(&c->file);
 	return c;
 }

@@ -2,14 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/vec.h"
 #include "snapshot/store/hash.h"
 #include "snapshot/store/mapping.h"
@@ -68,8 +66,7 @@ static bool matches_cache_key(struct statcache *c, const struct cache_key *key)
 	const char *at = (const char *)c->map + sizeof(*h);
 	size_t left = c->map_len - sizeof(*h);
 
-	if (c->map_len < sizeof(*h) ||
-	    memcmp(h->magic, CACHE_MAGIC, sizeof(h->magic)) != 0 ||
+	if (memcmp(h->magic, CACHE_MAGIC, sizeof(h->magic)) != 0 ||
 	    h->layout != CACHE_LAYOUT || h->header_len != sizeof(*h) ||
 	    h->header_hash != header_hash(h) ||
 	    memcmp(&h->key, key, sizeof(*key)) != 0)
@@ -99,20 +96,16 @@ static bool matches_cache_key(struct statcache *c, const struct cache_key *key)
 
 struct statcache *statcache_open(const char *path, const struct cache_key *key)
 {
-	auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	struct statcache *c;
-	struct stat st;
+	size_t len;
+	struct mapping *mapping = mapping_open(
+		AT_FDCWD, path, sizeof(struct cache_header), SIZE_MAX, &len);
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size < (off_t)sizeof(struct cache_header))
+	if (!mapping)
 		return NULL;
 	c = mem_zalloc(sizeof(*c));
-	c->map_len = (size_t)st.st_size;
-	c->mapping = mapping_new(fd, c->map_len, false);
-	if (!c->mapping) {
-		free(c);
-		return NULL;
-	}
+	c->map_len = len;
+	c->mapping = mapping;
 	c->map = mapping_data(c->mapping);
 	if (!matches_cache_key(c, key))
 		statcache_free(&c);
@@ -256,9 +249,7 @@ struct cache_builder {
 
 struct cache_builder *cache_builder_new(void)
 {
-	struct cache_builder *b = mem_zalloc(sizeof(*b));
-
-	return b;
+	return mem_zalloc(sizeof(struct cache_builder));
 }
 
 void cache_builder_free(struct cache_builder **b)
@@ -419,14 +410,11 @@ int cache_builder_save(struct cache_builder *b, const char *path,
 		       const struct cache_key *key, uint64_t seq,
 		       const struct cache_item *root, struct err *err)
 {
-	auto_free char *temp = mem_printf("%s.%d.tmp", path, (int)getpid());
-	auto_close int fd = -1;
-	const struct buf *const parts[] = {&b->dirs, &b->entries, &b->attrs,
-					   &b->names};
-	const size_t count = sizeof(parts) / sizeof(*parts);
+	const struct buf *const bufs[] = {&b->dirs, &b->entries, &b->attrs,
+					  &b->names};
 	struct cache_header h;
+	struct iovec parts[5] = {{&h, sizeof(h)}};
 	size_t i;
-	int got;
 
 	memset(&h, 0, sizeof(h));
 	memcpy(h.magic, CACHE_MAGIC, sizeof(h.magic));
@@ -442,21 +430,10 @@ int cache_builder_save(struct cache_builder *b, const char *path,
 	h.names = b->names.len;
 	if (h.names > UINT32_MAX || h.entries > UINT32_MAX)
 		return fail(err, EFBIG, "too many names for a stat cache");
-	(void)unlink(temp);
-	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		  0600);
-	if (fd < 0)
-		return fail_errno(err, "create the stat cache");
-	h.check = hash_check_parts(parts, count);
+	for (i = 0; i < 4; i++)
+		parts[i + 1] = (struct iovec){bufs[i]->data, bufs[i]->len};
+	h.check = hash_check_parts(parts + 1, 4);
 	h.header_hash = header_hash(&h);
-	got = fd_write(fd, &h, sizeof(h));
-	for (i = 0; i < count && got >= 0; i++)
-		got = fd_write(fd, parts[i]->data, parts[i]->len);
-	if (got < 0)
-		got = fail_errno(err, "write the stat cache");
-	else if (rename(temp, path) < 0)
-		got = fail_errno(err, "rename the stat cache");
-	if (got < 0)
-		(void)unlink(temp);
-	return got;
+	return atomic_write_parts(AT_FDCWD, path, parts, 5, 0600,
+				  ATOMIC_NO_SYNC, err);
 }

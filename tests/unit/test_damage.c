@@ -83,8 +83,8 @@ static void test_a_mapped_page_that_fails_reads_as_zeros(void **state)
 	assert_int_equal(ftruncate(fd, 5 * 4096), 0);
 	assert_int_equal(pwrite(fd, "abc", 3, 0), 3);
 	assert_int_equal(pwrite(fd, "xyz", 3, 3 * 4096), 3);
-	m = mapping_new(fd, 5 * 4096, false);
-	other = mapping_new(fd, 4096, true);
+	m = mapping_new(fd, 0, 5 * 4096);
+	other = mapping_new(fd, 0, 4096);
 	assert_non_null(m);
 	assert_non_null(other);
 	assert_memory_equal(mapping_data(m) + 3 * 4096, "xyz", 3);
@@ -97,7 +97,7 @@ static void test_a_mapped_page_that_fails_reads_as_zeros(void **state)
 	mapping_free(&m);
 	mapping_free(&other);
 	/* A new mapping in the same slot has not failed. */
-	m = mapping_new(fd, 4096, false);
+	m = mapping_new(fd, 0, 4096);
 	assert_false(mapping_failed(m));
 	mapping_free(&m);
 }
@@ -113,8 +113,8 @@ static void test_a_part_of_a_file_is_mapped_and_fails_alike(void **state)
 	assert_int_equal(ftruncate(fd, (off_t)(5 * page)), 0);
 	assert_int_equal(pwrite(fd, "abc", 3, (off_t)(2 * page)), 3);
 	assert_int_equal(pwrite(fd, "xyz", 3, (off_t)(3 * page)), 3);
-	assert_null(mapping_new_at(fd, 5, page));
-	m = mapping_new_at(fd, 2 * page, page + 3);
+	assert_null(mapping_new(fd, 5, page));
+	m = mapping_new(fd, 2 * page, page + 3);
 	assert_non_null(m);
 	assert_memory_equal(mapping_data(m) + page, "xyz", 3);
 	assert_int_equal(ftruncate(fd, (off_t)(3 * page)), 0);
@@ -140,7 +140,7 @@ static void test_a_fault_elsewhere_ends_the_process(void **state)
 
 		(void)signal(SIGBUS, SIG_DFL);
 		(void)!ftruncate(fd, 8192);
-		m = mapping_new(fd, 8192, false);
+		m = mapping_new(fd, 0, 8192);
 		foreign = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
 		(void)!ftruncate(fd, 0);
 		(void)foreign[4096];
