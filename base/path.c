@@ -103,13 +103,6 @@ size_t path_part_end(const char *path, const char *name)
 	return 0;
 }
 
-bool path_has_suffix(const char *path, const char *suffix)
-{
-	size_t len = strlen(path), n = strlen(suffix);
-
-	return len > n && strcmp(path + len - n, suffix) == 0;
-}
-
 bool path_has_part(const char *path, const char *name)
 {
 	return path_part_end(path, name) > 0;

@@ -35,8 +35,6 @@ bool path_below(const char *path, const char *dir);
  */
 const char *path_rest(const char *path, const char *dir);
 
-/* Whether the path ends with the text and is longer. */
-bool path_has_suffix(const char *path, const char *suffix);
 /* Whether one part of the path has this name, e.g. ".git". */
 bool path_has_part(const char *path, const char *name);
 /* The length of the path up to the end of the first part with this name; 0: no

@@ -341,7 +341,7 @@ static bool is_build_output(const char *path)
 		if (path_has_part(path, dirs[i]))
 			return true;
 	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
-		if (path_has_suffix(path, suffixes[i]))
+		if (path_ends(path, suffixes[i]))
 			return true;
 	return false;
 }

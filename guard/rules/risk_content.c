@@ -453,11 +453,11 @@ void risk_judge_shape(const char *path, const struct buf *old,
 	struct err err;
 	int got;
 
-	if ((path_has_suffix(path, ".yml") || path_has_suffix(path, ".yaml")) &&
+	if ((path_ends(path, ".yml") || path_ends(path, ".yaml")) &&
 	    buf_has(now, "jobs:") && buf_has(now, "runs-on:")) {
 		as = AS_CI;
 		format = FORMAT_YAML;
-	} else if (!path_has_suffix(path, ".json") ||
+	} else if (!path_ends(path, ".json") ||
 		   !(buf_has(now, "erver") || buf_has(now, "\"hooks\"") ||
 		     buf_has(now, "\"permissions\"") ||
 		     buf_has(now, "\"tasks\""))) {

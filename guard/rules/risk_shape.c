@@ -56,7 +56,7 @@ void risk_judge_bytecode(const struct risk_file *f, struct risks *ret)
 
 	/* A new one among thousands that a tool installs is no other thing
 	 * than they are. */
-	if (!S_ISREG(f->now_mode) || !path_has_suffix(f->path, ".pyc") ||
+	if (!S_ISREG(f->now_mode) || !path_ends(f->path, ".pyc") ||
 	    (!f->old_mode && risk_is_installed(f->path)))
 		return;
 	if (strcmp(path_name(dir), "__pycache__") != 0)

@@ -135,7 +135,7 @@ int store_own_read(struct store *s, const struct object *object,
 
 bool store_is_pack_name(const char *name)
 {
-	return path_has_suffix(name, ".gpk");
+	return path_ends(name, ".gpk");
 }
 
 static bool is_damaged_name(const struct store *s, const char *name)

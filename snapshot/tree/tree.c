@@ -375,31 +375,6 @@ int tree_writer_end(struct tree_writer *w, struct oid *ret, struct err *err)
 			 err);
 }
 
-int tree_save(struct store *s, struct tree *t, struct oid *ret, struct err *err)
-{
-	AUTO(tree_writer)
-	struct tree_writer *w = tree_writer_new(s, t->count);
-	size_t i;
-
-	for (i = 0; i < t->count; i++)
-		if (!entry_ok(&t->entries[i], false))
-			return fail(
-				err, EINVAL,
-				"%s cannot be stored: invalid name or metadata",
-				text_quote(t->entries[i].name
-						   ? t->entries[i].name
-						   : ""));
-	for (i = 1; i < t->count; i++)
-		if (strcmp(t->entries[i - 1].name, t->entries[i].name) > 0) {
-			SORT_BY_TEXT(t->entries, t->count, name);
-			break;
-		}
-	for (i = 0; i < t->count; i++)
-		if (tree_writer_add(w, &t->entries[i], err) < 0)
-			return -err->num;
-	return tree_writer_end(w, ret, err);
-}
-
 /* --- comparing --- */
 
 /* A directory that is being compared, with its two sides. Levels are a stack

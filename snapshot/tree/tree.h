@@ -28,16 +28,12 @@ struct tree {
 
 /* Frees all that *t owns. */
 void tree_free(struct tree *t);
-/* Takes the contents of *e and leaves it empty. tree_save() sorts. */
+/* Takes the contents of *e and leaves it empty. */
 void tree_add(struct tree *t, struct entry *e);
 struct entry *tree_find(const struct tree *t, const char *name);
 
-/* Stores the tree and sets *ret. An empty tree is an object too. -EEXIST: two
- * entries of one name. */
-int tree_save(struct store *s, struct tree *t, struct oid *ret,
-	      struct err *err);
 /* Stores a tree entry by entry, in order, without all of them in memory. count:
- * the number of entries to come. */
+ * the number of entries to come. An empty tree is an object too. */
 struct tree_writer;
 struct tree_writer *tree_writer_new(struct store *s, size_t count);
 void tree_writer_free(struct tree_writer **w);
@@ -144,7 +140,7 @@ int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
 int tree_editor_end(struct tree_editor **ed, int got, struct entry *tree,
 		    struct err *err);
 
-/* --- encoding, used by tree_save() and tree_load() --- */
+/* --- encoding, used by tree_writer_end() and tree_load() --- */
 
 /* Decodes a tree object. -EBADMSG: damaged or hostile; -EPROTO: written by a
  * newer guard. */

@@ -385,17 +385,16 @@ static int save_subtree(struct tree_editor *ed, struct node *subtree,
 			continue;
 		}
 		if (node->changed) {
-			auto_free struct entry *entries =
-				mem_resize(NULL, node->count, sizeof(*entries));
-			struct tree t = {.entries = entries,
-					 .count = node->count,
-					 .capacity = node->count};
+			AUTO(tree_writer)
+			struct tree_writer *w =
+				tree_writer_new(ed->store, node->count);
 
-			/* The nodes own the strings. */
 			for (i = 0; i < node->count; i++)
-				entries[i] = node_child(node, i)->entry;
-			if (tree_save(ed->store, &t, &node->entry.content,
-				      err) < 0)
+				if (tree_writer_add(w,
+						    &node_child(node, i)->entry,
+						    err) < 0)
+					return -err->num;
+			if (tree_writer_end(w, &node->entry.content, err) < 0)
 				return -err->num;
 			node->changed = false;
 		}

@@ -21,7 +21,9 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/dirtree.h"
+#include "base/sorted.h"
 #include "snapshot/store/store.h"
+#include "snapshot/tree/tree.h"
 #include "tests/unit/directory_fixture.h"
 
 struct box {
@@ -60,6 +62,21 @@ static int teardown(void **state)
 	ok(dirtree_remove(AT_FDCWD, box->dir, &err));
 	free(box);
 	return 0;
+}
+
+/* Stores a tree whose entries may be in any order. */
+static inline int tree_save(struct store *s, struct tree *t, struct oid *ret,
+			    struct err *err)
+{
+	AUTO(tree_writer)
+	struct tree_writer *w = tree_writer_new(s, t->count);
+	size_t i;
+
+	SORT_BY_TEXT(t->entries, t->count, name);
+	for (i = 0; i < t->count; i++)
+		if (tree_writer_add(w, &t->entries[i], err) < 0)
+			return -err->num;
+	return tree_writer_end(w, ret, err);
 }
 
 /* Writes a file of the directory. */
