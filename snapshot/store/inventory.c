@@ -57,7 +57,7 @@ static int add_inventory_pack(struct inventory *inv, int dir_fd, size_t dir,
 {
 	struct inventory_pack *p = &inv->packs[inv->count];
 	struct stat st;
-	int got = pack_open(dir_fd, name, uuid, &p->pack, err);
+	int got = pack_open(dir_fd, name, uuid, false, &p->pack, err);
 
 	if (got == -ENOENT)
 		return 0;
@@ -383,7 +383,7 @@ static int copy_record(struct store *s, const struct record_head *head,
 	if (store_write_record(s, store_pack_kind(list->entry.id.type), head,
 			       payload, &place, &full, err) < 0)
 		return -err->num;
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	for (i = 0; i < head->count; i++) {
 		struct pack_entry e = list[i].entry;
 
@@ -392,7 +392,7 @@ static int copy_record(struct store *s, const struct record_head *head,
 		packer_add(place.out->writer, &e);
 	}
 	store_place_unpin(s, &place);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	return full ? store_end_pack(s, full, err) : 0;
 }
 

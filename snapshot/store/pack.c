@@ -462,9 +462,8 @@ static int header_check(struct pack *p, const unsigned char *uuid,
 	return 0;
 }
 
-static int open_pack_file(int dirfd, const char *name,
-			  const unsigned char *uuid, bool unread,
-			  struct pack **ret, struct err *err)
+int pack_open(int dirfd, const char *name, const unsigned char *uuid,
+	      bool unread, struct pack **ret, struct err *err)
 {
 	AUTO(pack) struct pack *p = mem_zalloc(sizeof(*p));
 
@@ -484,18 +483,6 @@ static int open_pack_file(int dirfd, const char *name,
 		p->damaged = true;
 	*ret = TAKE(p);
 	return 0;
-}
-
-int pack_open(int dirfd, const char *name, const unsigned char *uuid,
-	      struct pack **ret, struct err *err)
-{
-	return open_pack_file(dirfd, name, uuid, false, ret, err);
-}
-
-int pack_open_unread(int dirfd, const char *name, const unsigned char *uuid,
-		     struct pack **ret, struct err *err)
-{
-	return open_pack_file(dirfd, name, uuid, true, ret, err);
 }
 
 uint32_t pack_find(const struct pack *p, const unsigned char *hash)

@@ -28,14 +28,13 @@ struct pack;
  * pack of this store, or completely unreadable. -EPROTO: of a newer guard. When
  * index or footer are damaged the index is rebuilt from the records;
  * pack_damaged() then returns true, also for a damaged header.
+ *
+ * unread: the index, whose length would dominate the time of a single lookup,
+ * is not read. A damaged index stays unnoticed until pack_failed() is called:
+ * lookups fail, or lead to bytes that do not match their hash.
  */
 int pack_open(int dirfd, const char *name, const unsigned char *uuid,
-	      struct pack **ret, struct err *err);
-/* As pack_open() without reading the index, whose length would dominate the
- * time of a single lookup. A damaged index stays unnoticed until pack_failed()
- * is called: lookups fail, or lead to bytes that do not match their hash. */
-int pack_open_unread(int dirfd, const char *name, const unsigned char *uuid,
-		     struct pack **ret, struct err *err);
+	      bool unread, struct pack **ret, struct err *err);
 void pack_free(struct pack **pack);
 const char *pack_name(const struct pack *p);
 

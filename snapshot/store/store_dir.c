@@ -145,7 +145,7 @@ static int format_read(int fd, struct format *ret, struct err *err)
 
 #define SECRET_FILE_LEN (SECRET_LEN + 8)
 
-static int open_store_subdir(int dirfd, const char *name, struct err *err)
+int store_dir_open_subdir(int dirfd, const char *name, struct err *err)
 {
 	int fd = fd_open_dir(dirfd, name);
 
@@ -317,7 +317,7 @@ static int store_dir_create(const char *dir, enum hash_kind hash,
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return fail_errno(err, "create store %s", text_quote(dir));
-	fd = open_store_subdir(AT_FDCWD, dir, err);
+	fd = store_dir_open_subdir(AT_FDCWD, dir, err);
 	if (fd < 0)
 		return fd;
 	if (fd_exists(fd, "FORMAT"))
@@ -364,7 +364,7 @@ static int store_dir_load(struct store_dir *f, struct err *err)
 	if (!load_secret(f, "secret") && !load_secret(f, "secret.2"))
 		return fail(err, EBADMSG,
 			    "secret and secret.2 are damaged or missing");
-	f->packs_fd = open_store_subdir(f->fd, "packs", err);
+	f->packs_fd = store_dir_open_subdir(f->fd, "packs", err);
 	return f->packs_fd < 0 ? f->packs_fd : 0;
 }
 
@@ -393,7 +393,7 @@ static int clear_tmp_dir(const struct store_dir *f, struct err *err)
 static int find_format_in_packs(int fd, struct format *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int packs_fd = open_store_subdir(fd, "packs", err);
+	auto_close int packs_fd = store_dir_open_subdir(fd, "packs", err);
 	struct format one = {0};
 	bool found = false;
 	size_t i;
@@ -430,7 +430,8 @@ static int find_format_in_packs(int fd, struct format *ret, struct err *err)
 
 int store_dir_repair_format(const char *dir, struct err *err)
 {
-	auto_close int fd = open_store_subdir(AT_FDCWD, dir, err), lock = -1;
+	auto_close int fd = store_dir_open_subdir(AT_FDCWD, dir, err),
+		       lock = -1;
 	struct format format = {0};
 	int got;
 
@@ -485,7 +486,8 @@ void store_dir_commit_end(const struct store_dir *f, int lock_fd)
 int store_dir_put_cache(const struct store_dir *f, const char *name,
 			const struct buf *bytes, struct err *err)
 {
-	auto_close int tmp_fd = open_store_subdir(f->fd, "tmp", err), fd = -1;
+	auto_close int tmp_fd = store_dir_open_subdir(f->fd, "tmp", err),
+		       fd = -1;
 	char temp[LOCK_TEMP_LEN];
 	int lock, got = 0;
 
@@ -515,7 +517,7 @@ static int open_store_to_write(struct store_dir *f, struct err *err)
 	f->lock_fd = lock_take(f->fd, "lock", false, true, err);
 	if (f->lock_fd < 0)
 		return f->lock_fd;
-	f->tmp_fd = open_store_subdir(f->fd, "tmp", err);
+	f->tmp_fd = store_dir_open_subdir(f->fd, "tmp", err);
 	if (f->tmp_fd < 0)
 		return f->tmp_fd;
 	/* Restores mode 0500 after a process was killed under the commit lock.
@@ -535,7 +537,7 @@ int store_dir_open(struct store_dir *ret, const char *dir, bool write,
 
 	if (write && store_dir_create(dir, HASH_XXH3_64X2, NULL, err) < 0)
 		return -err->num;
-	f.fd = open_store_subdir(AT_FDCWD, dir, err);
+	f.fd = store_dir_open_subdir(AT_FDCWD, dir, err);
 	if (f.fd < 0)
 		return f.fd;
 	if (store_dir_load(&f, err) < 0 ||

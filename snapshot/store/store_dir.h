@@ -66,8 +66,10 @@ struct store;
  * that maintain the store as a whole. */
 const struct store_dir *store_get_dir(const struct store *s);
 
-/* Opens a directory of the store: "snaps", "tmp" or "trash". Returns a
- * descriptor or a negative errno. */
+/* Opens a directory of the store, which is open as dirfd. Returns a descriptor
+ * or a negative errno. */
+int store_dir_open_subdir(int dirfd, const char *name, struct err *err);
+/* The same of an open store: "snaps", "tmp" or "trash". */
 int store_open_subdir(const struct store *s, const char *name, struct err *err);
 
 /* As store_commit_begin() and store_commit_end(). */

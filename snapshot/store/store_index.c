@@ -79,7 +79,8 @@ static void add_update_pack(struct index_update *u, const char *name)
 		u->number[old] = (uint32_t)u->count;
 	} else {
 		if (pack_open(u->store_dir->packs_fd, name,
-			      u->store_dir->format.uuid, &pack, &ignored) < 0 ||
+			      u->store_dir->format.uuid, false, &pack,
+			      &ignored) < 0 ||
 		    pack_damaged(pack) || strlen(name) != MIDX_NAME_LEN)
 			return;
 		for (i = 0; i < pack_count(pack); i++)

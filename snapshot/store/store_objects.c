@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/text.h"
 
 bool oid_equal(const struct oid *a, const struct oid *b)
@@ -115,9 +114,7 @@ const struct store_dir *store_get_dir(const struct store *s)
 
 int store_open_subdir(const struct store *s, const char *name, struct err *err)
 {
-	int fd = fd_open_dir(s->store_dir.fd, name);
-
-	return fd < 0 ? fail_errno(err, "open the store's %s/", name) : fd;
+	return store_dir_open_subdir(s->store_dir.fd, name, err);
 }
 
 int store_root_fd(const struct store *s)
@@ -167,13 +164,13 @@ static int get_own_object(struct store *s, const struct oid *id, struct buf *to,
 	size_t i = 0;
 	int got = 0;
 
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	while ((o = objects_find(&s->objects, id->hash, id->type, i, &i)) &&
 	       (o->ord != id->ord || o->len != id->len))
 		i++;
 	if (o && to)
 		got = store_own_read(s, o, &view, err);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	if (!o || !to)
 		return o != NULL;
 	return got < 0 ? got : append_object(s, &view, id, to, err);
@@ -190,9 +187,9 @@ static int get_packed_object(struct store *s, const struct oid *id,
 	struct view view;
 	int got = 0;
 
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	copies = copies_start(s, id->hash);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	while (got != 1 && copies_next(s, &copies, &place)) {
 		if (!oid_equal(&place.entry.id, id))
 			continue;
@@ -252,7 +249,7 @@ static int fail_object_missing(struct store *s, struct err *err)
 	const struct pack *failed;
 	int got;
 
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	failed = find_failed_pack(s);
 	if (failed)
 		got = pack_fail(failed, err);
@@ -265,7 +262,7 @@ static int fail_object_missing(struct store *s, struct err *err)
 			err, ENOENT,
 			"an object is missing from the store: `guard repair` "
 			"stores it again from files that still have it");
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	return got;
 }
 
@@ -310,9 +307,9 @@ uint64_t store_position(struct store *s, const struct oid *id)
 	struct copies copies;
 	struct place place;
 
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	copies = copies_start(s, id->hash);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	while (copies_next(s, &copies, &place))
 		if (oid_equal(&place.entry.id, id))
 			return (uint64_t)copies.number << WHERE_PACK_SHIFT |
@@ -404,9 +401,9 @@ static bool put_search(struct store *s, struct put *q)
 
 			q->packs = s->packs.count;
 			if (copies_any(&copies)) {
-				(void)pthread_mutex_unlock(&s->mutex);
+				store_unlock(s);
 				found = find_same_in_packs(s, &copies, q);
-				(void)pthread_mutex_lock(&s->mutex);
+				store_lock(s);
 				if (found)
 					return true;
 			}
@@ -502,7 +499,7 @@ static int put_small_object(struct store *s, struct put *q, struct err *err)
 			full = add_small_object(s, &q->id, q->data,
 						replaces_unreadable(q));
 	}
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	return full ? store_write_block(s, full, err) : got;
 }
 
@@ -527,7 +524,7 @@ static int put_single_object(struct store *s, struct put *q, struct err *err)
 	known = put_search(s, q);
 	if (!known)
 		got = choose_ordinal(q, err);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	if (known || got < 0)
 		return known ? 1 : got;
 	head.ord = q->id.ord;
@@ -535,7 +532,7 @@ static int put_single_object(struct store *s, struct put *q, struct err *err)
 	payload = store_compress(&head, q->data, q->id.len, true);
 	if (store_write_record(s, kind, &head, payload, &place, &full, err) < 0)
 		return -err->num;
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	done = put_search(s, q);
 	if (!done && q->ord + 1 == ord) {
 		block = new_open_block(s, kind);
@@ -549,7 +546,7 @@ static int put_single_object(struct store *s, struct put *q, struct err *err)
 		done = true;
 	}
 	store_place_unpin(s, &place);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	if (full && store_end_pack(s, full, err) < 0)
 		return -err->num;
 	return done;
@@ -558,11 +555,11 @@ static int put_single_object(struct store *s, struct put *q, struct err *err)
 /* Takes the mutex, except on failure. */
 static int begin_put(struct store *s, size_t len, struct err *err)
 {
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	while (s->flushing && !s->failed.num)
-		(void)pthread_cond_wait(&s->changed, &s->mutex);
+		store_wait(s);
 	if (store_failed(s, err) < 0) {
-		(void)pthread_mutex_unlock(&s->mutex);
+		store_unlock(s);
 		return -err->num;
 	}
 	s->stats.put_objects++;
@@ -589,7 +586,7 @@ int store_put(struct store *s, enum object_type type, const void *data,
 		got = put_small_object(s, &q, err);
 	else
 		while ((got = put_single_object(s, &q, err)) == 0)
-			(void)pthread_mutex_lock(&s->mutex);
+			store_lock(s);
 	if (got < 0)
 		return got;
 	*ret = q.id;
@@ -604,6 +601,6 @@ int store_put_as(struct store *s, const struct oid *id, const void *data,
 	if (begin_put(s, id->len, err) < 0)
 		return -err->num;
 	full = add_small_object(s, id, data, again);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	return full ? store_write_block(s, full, err) : 0;
 }

@@ -12,11 +12,11 @@
 
 int store_fail(struct store *s, const struct err *err)
 {
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	if (!s->failed.num)
 		s->failed = *err;
 	(void)pthread_cond_broadcast(&s->changed);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	return -err->num;
 }
 
@@ -117,9 +117,9 @@ int store_own_read(struct store *s, const struct object *object,
 		place.out = block->out;
 		place.out->users++;
 	}
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	got = store_place_read(s->cache, &place, ret, err);
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	store_place_unpin(s, &place);
 	return got;
 }
@@ -172,7 +172,7 @@ static void note_damage(struct store *s, const char *text)
 	free(old);
 }
 
-/* Opens a pack, under the mutex. unread: see pack_open_unread(). A damaged pack
+/* Opens a pack, under the mutex. unread: see pack_open(). A damaged pack
  * (-EBADMSG, -EPROTO) is recorded for the message about a missing object, and
  * is not opened again. */
 static int open_store_pack(struct store *s, const char *name, bool unread,
@@ -183,9 +183,8 @@ static int open_store_pack(struct store *s, const char *name, bool unread,
 	if (is_damaged_name(s, name))
 		return fail(err, EBADMSG, "pack %s is damaged",
 			    text_quote(name));
-	got = (unread ? pack_open_unread
-		      : pack_open)(s->store_dir.packs_fd, name,
-				   s->store_dir.format.uuid, ret, err);
+	got = pack_open(s->store_dir.packs_fd, name, s->store_dir.format.uuid,
+			unread, ret, err);
 	if (got == 0 && pack_damaged(*ret)) {
 		auto_free char *text =
 			mem_printf("pack %s is damaged", text_quote(name));
@@ -254,7 +253,7 @@ bool store_check_packs(struct store *s)
 	size_t i, count;
 	bool any;
 
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	any = !s->checked && s->midx && !s->midx_dropped;
 	/* Every pack is searched from now on. */
 	for (i = 0; any && i < midx_count(s->midx); i++)
@@ -274,7 +273,7 @@ bool store_check_packs(struct store *s)
 	}
 	any |= s->packs.count > count && !s->checked;
 	s->checked = true;
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	return any;
 }
 
@@ -295,12 +294,12 @@ static bool object_differs(struct store *s, size_t i,
 		return true;
 	if (store_own_read(s, o, &a, &ignored) < 0)
 		return false;
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	if (store_place_read(s->cache, theirs, &b, &ignored) == 0)
 		differ = memcmp(a.data, b.data, b.len) != 0;
 	store_view_done(s->cache, &a);
 	store_view_done(s->cache, &b);
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	return differ;
 }
 
@@ -330,7 +329,7 @@ int store_refresh_packs(struct store *s, struct err *err)
 	size_t i, before;
 	int got;
 
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	before = i = s->packs.count;
 	got = dirlist_read(s->store_dir.packs_fd, &list, err);
 	if (got == 0)
@@ -351,7 +350,7 @@ int store_refresh_packs(struct store *s, struct err *err)
 	 * by store_put(). */
 	for (; i < s->packs.count && !clash; i++)
 		clash = has_clashing_object(s, s->packs.items[i]);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	return clash ? fail(err, EAGAIN,
 			    "another process stored different bytes of the "
 			    "same hash at the same time: try again")
@@ -399,9 +398,9 @@ static struct pack *next_pack(struct store *s, struct copies *c)
 	struct err ignored;
 
 	if (c->loose) {
-		(void)pthread_mutex_lock(&s->mutex);
+		store_lock(s);
 		pack = s->packs.items[--c->loose];
-		(void)pthread_mutex_unlock(&s->mutex);
+		store_unlock(s);
 		c->number = c->loose + (c->midx ? midx_count(c->midx) : 0);
 		return pack;
 	}
@@ -415,7 +414,7 @@ static struct pack *next_pack(struct store *s, struct copies *c)
 			continue;
 		/* A pack that is missing was removed by prune: its objects are
 		 * in other packs, or nothing refers to them. */
-		(void)pthread_mutex_lock(&s->mutex);
+		store_lock(s);
 		if (!s->indexed[i])
 			got = open_store_pack(s, midx_name(c->midx, i),
 					      s->mode == STORE_READ,
@@ -423,7 +422,7 @@ static struct pack *next_pack(struct store *s, struct copies *c)
 		if (err_is_exhaustion(got))
 			c->failed = -got;
 		pack = s->indexed[i];
-		(void)pthread_mutex_unlock(&s->mutex);
+		store_unlock(s);
 		c->number = i;
 	}
 	return pack;

@@ -92,6 +92,22 @@ struct store {
 	struct store_stats stats;
 };
 
+static inline void store_lock(struct store *s)
+{
+	(void)pthread_mutex_lock(&s->mutex);
+}
+
+static inline void store_unlock(struct store *s)
+{
+	(void)pthread_mutex_unlock(&s->mutex);
+}
+
+/* Waits until another thread reports a change. */
+static inline void store_wait(struct store *s)
+{
+	(void)pthread_cond_wait(&s->changed, &s->mutex);
+}
+
 /* Where the bytes of an object can be read: in `pack` or in `out`. */
 struct place {
 	struct pack *pack;

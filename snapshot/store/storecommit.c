@@ -90,13 +90,13 @@ void store_limit(struct store *s, uint64_t min_free, uint64_t max_size)
 		if (min_free > MIN_FREE_MAX)
 			min_free = MIN_FREE_MAX;
 	}
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	s->limited = true;
 	s->min_free = min_free;
 	s->max_size = max_size;
 	s->packed = max_size ? sum_pack_sizes(s->store_dir.packs_fd) : 0;
 	s->space_left = 0;
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 }
 
 /* Reserves space for bytes that are about to be written. Called under the
@@ -146,10 +146,10 @@ int store_write_record(struct store *s, enum pack_kind kind,
 	uint64_t offset;
 
 	*ret_full = NULL;
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	if (reserve_space(s, head->stored_len, err) < 0 ||
 	    open_out_pack(s, kind, err) < 0) {
-		(void)pthread_mutex_unlock(&s->mutex);
+		store_unlock(s);
 		return store_fail(s, err);
 	}
 	out = s->open[kind];
@@ -162,17 +162,17 @@ int store_write_record(struct store *s, enum pack_kind kind,
 		*ret_full = out;
 	}
 	s->stats.stored_bytes += head->stored_len;
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	*ret = (struct place){.out = out};
 	ret->entry.offset = offset;
 	ret->entry.stored_len = (uint32_t)head->stored_len;
 	if (packer_put(out->writer, offset, head, payload, err) == 0)
 		return 0;
 	(void)store_fail(s, err);
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	store_place_unpin(s, ret);
 	store_busy_done(s, *ret_full ? 1 : 0);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	return -err->num;
 }
 
@@ -224,18 +224,18 @@ int store_write_block(struct store *s, struct block *block, struct err *err)
 
 	/* Objects may move in memory, so readers access them under the mutex.
 	 */
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	buf_add(&block->data, block->table.data, block->table.len);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	payload =
 		store_compress(&head, block->data.data, block->data.len, false);
 	got = store_write_record(s, block->kind, &head, payload, &place, &full,
 				 err);
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	if (got == 0)
 		got = set_block_place(s, block, &place, err);
 	store_busy_done(s, 1);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	if (got == 0 && full)
 		got = store_end_pack(s, full, err);
 	return got;
@@ -251,11 +251,11 @@ static int finish_out_pack(struct store *s, struct out_pack *out,
 {
 	int got;
 
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	while (out->users)
-		(void)pthread_cond_wait(&s->changed, &s->mutex);
+		store_wait(s);
 	got = store_failed(s, err);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	return got < 0 ? got : packer_finish(out->writer, err);
 }
 
@@ -267,15 +267,15 @@ static int reopen_out_pack(struct store *s, struct out_pack *out,
 	struct pack *pack;
 
 	if (pack_open(s->store_dir.packs_fd, out->name,
-		      s->store_dir.format.uuid, &pack, err) < 0)
+		      s->store_dir.format.uuid, false, &pack, err) < 0)
 		return -err->num;
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	out->pack = pack;
 	while (out->users)
-		(void)pthread_cond_wait(&s->changed, &s->mutex);
+		store_wait(s);
 	writer = out->writer;
 	out->writer = NULL;
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	packer_free(&writer);
 	return 0;
 }
@@ -322,21 +322,21 @@ int store_end_pack(struct store *s, struct out_pack *out, struct err *err)
 	struct out_pack *before = NULL;
 	int got = finish_out_pack(s, out, err);
 
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	if (got == 0 && (s->hold_packs || s->flushing)) {
 		*VEC_ADD(&s->ended) = out;
 	} else if (got == 0) {
 		before = s->syncing;
 		s->syncing = out;
 	}
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	if (got < 0)
 		(void)store_fail(s, err);
 	else if (before)
 		got = commit_packs(s, &before, 1, false, err);
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	store_busy_done(s, 1);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	return got;
 }
 
@@ -345,13 +345,13 @@ static int commit_last_packs(struct store *s, bool locked, struct err *err)
 	auto_free struct out_pack **outs = NULL;
 	size_t count;
 
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	if (s->syncing)
 		*VEC_ADD(&s->ended) = TAKE(s->syncing);
 	count = s->ended.count;
 	outs = TAKE(s->ended.items);
 	VEC_FREE(&s->ended);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	return count ? commit_packs(s, outs, count, locked, err) : 0;
 }
 
@@ -364,23 +364,23 @@ static void end_open_packs(struct store *s)
 	struct err ignored;
 	int kind;
 
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	for (kind = 0; kind < PACK_KINDS; kind++) {
 		blocks[kind] = TAKE(s->filling[kind]);
 		s->busy += blocks[kind] != NULL;
 	}
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	for (kind = 0; kind < PACK_KINDS; kind++)
 		if (blocks[kind])
 			(void)store_write_block(s, blocks[kind], &ignored);
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	while (s->busy)
-		(void)pthread_cond_wait(&s->changed, &s->mutex);
+		store_wait(s);
 	for (kind = 0; kind < PACK_KINDS; kind++) {
 		outs[kind] = TAKE(s->open[kind]);
 		s->busy += outs[kind] != NULL;
 	}
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	for (kind = 0; kind < PACK_KINDS; kind++)
 		if (outs[kind])
 			(void)store_end_pack(s, outs[kind], &ignored);
@@ -388,10 +388,10 @@ static void end_open_packs(struct store *s)
 
 static void end_flush_turn(struct store *s)
 {
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	s->flushing = false;
 	(void)pthread_cond_broadcast(&s->changed);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 }
 
 int store_flush_begin(struct store *s, struct err *err)
@@ -402,18 +402,18 @@ int store_flush_begin(struct store *s, struct err *err)
 	if (s->mode != STORE_WRITE)
 		return fail(err, EINVAL, "the store is open for reading");
 	/* One flush runs at a time, and no object is stored during it. */
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	while (s->flushing)
-		(void)pthread_cond_wait(&s->changed, &s->mutex);
+		store_wait(s);
 	s->flushing = true;
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	/* Commits the packs of a flush that was begun and not completed. */
 	if (!s->ended.count || s->hold_packs ||
 	    commit_last_packs(s, false, &failed) == 0)
 		end_open_packs(s);
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	got = store_failed(s, err);
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	if (got < 0)
 		end_flush_turn(s);
 	return got;
@@ -430,11 +430,11 @@ void store_flush_end(struct store *s)
 	size_t loose; /* packs that are not in the index */
 
 	end_flush_turn(s);
-	(void)pthread_mutex_lock(&s->mutex);
+	store_lock(s);
 	loose = s->packs.count;
 	for (out = s->outs; out; out = out->next)
 		loose += out->pack != NULL;
-	(void)pthread_mutex_unlock(&s->mutex);
+	store_unlock(s);
 	store_index_grown(&s->store_dir, loose);
 }
 

@@ -321,16 +321,6 @@ bool snapshot_of_run(const struct snapshot *s)
 	       strcmp(s->reason, APPLIED_BASE) == 0;
 }
 
-bool snapshot_has_tag(const struct snapshot *s, const char *tag)
-{
-	size_t i;
-
-	for (i = 0; s->tags && s->tags[i]; i++)
-		if (strcmp(s->tags[i], tag) == 0)
-			return true;
-	return false;
-}
-
 char **snapshot_copy_texts(const char *const *texts)
 {
 	char **copy = NULL;

@@ -61,7 +61,7 @@ struct snapshot {
 	 * before version 4 of the file. */
 	unsigned char origin[ORIGIN_LEN];
 	char *host;
-	/* NULL-terminated; NULL for none. */
+	/* NULL-terminated; NULL for none, as for mem_list_has(). */
 	char **tags;
 	/* Globs that the user excluded: each matching path has a note, and
 	 * its directory is incomplete. */
@@ -105,7 +105,6 @@ int snapshot_covers_path(struct store *store, const struct snapshot *s,
  * a state never was in the real files, so only its number selects it, never its
  * age. */
 bool snapshot_of_run(const struct snapshot *s);
-bool snapshot_has_tag(const struct snapshot *s, const char *tag);
 /* Whether the note is about a path that the user excluded. */
 bool snapshot_is_exclusion(const struct note *n);
 /* Text of the note when path (in the root) or a directory above it was purged

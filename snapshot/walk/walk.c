@@ -158,17 +158,19 @@ void walk_make_items(const struct walk *w, struct walk_dir *f,
 	f->items = mem_zalloc(f->count * sizeof(*f->items));
 	for (i = 0; i < f->count; i++)
 		f->items[i].name = walk_item_name(w, f, i);
-	for (i = 0; i < item_count; i++) {
-		const struct cache_entry *e = &f->entries[i];
-		struct walk_item *it = &f->items[i];
+	for (i = 0; i < item_count; i++)
+		walk_take_cached(w, &f->items[i], &f->entries[i]);
+}
 
-		statcache_meta(w->cache, e, &it->meta);
-		it->content = statcache_content(e);
-		it->attrs = statcache_attrs(w->cache, e);
-		it->size = e->size;
-		if (S_ISLNK(e->mode))
-			it->link = mem_strdup(statcache_link(w->cache, e));
-	}
+void walk_take_cached(const struct walk *w, struct walk_item *it,
+		      const struct cache_entry *e)
+{
+	statcache_meta(w->cache, e, &it->meta);
+	it->content = statcache_content(e);
+	it->attrs = statcache_attrs(w->cache, e);
+	it->size = e->size;
+	if (S_ISLNK(e->mode))
+		it->link = mem_strdup(statcache_link(w->cache, e));
 }
 
 void walk_dir_free(struct walk_dir *f)

@@ -147,6 +147,10 @@ const char *walk_item_name(const struct walk *w, const struct walk_dir *f,
 void walk_make_items(const struct walk *w, struct walk_dir *f,
 		     size_t item_count);
 
+/* Fills an item with the values of its entry in the cache. */
+void walk_take_cached(const struct walk *w, struct walk_item *it,
+		      const struct cache_entry *e);
+
 /* Whether the directory of this path, or of this name in f, is above a wanted
  * path (options->only), and not wanted itself. */
 bool walk_is_above_wanted(const struct walk *w, const char *path);

@@ -343,17 +343,8 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 			read_item(s->worker, f, i, &meta, e);
 		return;
 	}
-	if (f->items) {
-		struct walk_item *it = &f->items[i];
-
-		it->meta = meta;
-		it->meta.chattr = statcache_chattr(w->cache, e);
-		it->content = statcache_content(e);
-		it->attrs = statcache_attrs(w->cache, e);
-		it->size = meta.size;
-		if (S_ISLNK(meta.mode))
-			it->link = mem_strdup(statcache_link(w->cache, e));
-	}
+	if (f->items)
+		walk_take_cached(w, &f->items[i], e);
 }
 
 /* The first of f's entries in the cache, from `at` on, whose name is not before

@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			seal_index(bytes, len);
 	}
 	fuzz_file("pack", bytes, len);
-	if (pack_open(fuzz_dir(), "pack", uuid, &p, &err) < 0)
+	if (pack_open(fuzz_dir(), "pack", uuid, false, &p, &err) < 0)
 		return 0;
 	read_all(p);
 	(void)pack_scan(p, &found);

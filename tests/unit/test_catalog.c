@@ -100,9 +100,9 @@ static void test_tags_and_what_is_left_out(void **state)
 	in.excludes = snapshot_copy_texts(excludes);
 	ok(catalog_add(box->store, &in, &err));
 	ok(catalog_load(box->store, in.seq, &out, &err));
-	assert_true(snapshot_has_tag(&out, "keep"));
-	assert_true(snapshot_has_tag(&out, "v1"));
-	assert_false(snapshot_has_tag(&out, "v"));
+	assert_true(mem_list_has((const char *const *)out.tags, "keep"));
+	assert_true(mem_list_has((const char *const *)out.tags, "v1"));
+	assert_false(mem_list_has((const char *const *)out.tags, "v"));
 	assert_string_equal(out.excludes[0], "*.o");
 	assert_null(out.excludes[1]);
 	assert_int_equal(version_of(box, in.seq), 4);

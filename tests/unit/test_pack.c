@@ -203,7 +203,8 @@ static void a_scan_finds_what_the_index_says(void **state)
 		uint32_t k;
 
 		assert_int_equal(fd_pread(fds[i], header, 64, 0), 64);
-		ok(pack_open(dir, list.items[i].name, header + 16, &p, &err));
+		ok(pack_open(dir, list.items[i].name, header + 16, false, &p,
+			     &err));
 		assert_false(pack_damaged(p));
 		assert_int_equal(pack_count(p), 3);
 		assert_int_equal(pack_scan(p, &found), 0);
@@ -217,7 +218,7 @@ static void a_scan_finds_what_the_index_says(void **state)
 		pack_free(&p);
 		header[16] ^= 1; /* another store's */
 		assert_int_equal(pack_open(dir, list.items[i].name, header + 16,
-					   &p, &err),
+					   false, &p, &err),
 				 -EBADMSG);
 		(void)close(fds[i]);
 	}
