@@ -42,36 +42,6 @@ static int create_temp_file(int dirfd, const char *temp, mode_t mode)
 		      mode);
 }
 
-int atomic_write(int dirfd, const char *name, const void *data, size_t len,
-		 mode_t mode, enum atomic_durability how, struct err *err)
-{
-	const struct iovec part = {(void *)(uintptr_t)data, len};
-
-	return atomic_write_parts(dirfd, name, &part, 1, mode, how, err);
-}
-
-int atomic_write_parts(int dirfd, const char *name, const struct iovec *parts,
-		       size_t count, mode_t mode, enum atomic_durability how,
-		       struct err *err)
-{
-	auto_free char *temp = make_temp_name(name);
-	auto_close int fd = create_temp_file(dirfd, temp, mode);
-	int got = 0, num;
-	size_t i;
-
-	if (fd < 0)
-		return fail_errno(err, "create %s", text_quote(name));
-	for (i = 0; i < count && got == 0; i++)
-		got = fd_write(fd, parts[i].iov_base, parts[i].iov_len);
-	if (got < 0 || (how != ATOMIC_NO_SYNC && fdatasync(fd) < 0) ||
-	    renameat(dirfd, temp, dirfd, name) < 0) {
-		num = errno;
-		(void)unlinkat(dirfd, temp, 0);
-		return fail_num(err, num, "write %s", text_quote(name));
-	}
-	return how == ATOMIC_DURABLE ? atomic_sync_dir(dirfd, err) : 0;
-}
-
 int atomic_begin(int dirfd, const char *name, mode_t mode,
 		 struct atomic_file *ret, struct err *err)
 {
@@ -140,23 +110,31 @@ void atomic_set_free(struct atomic_set *s)
 	*s = (struct atomic_set){0};
 }
 
-int atomic_set_write(struct atomic_set *s, int dirfd, const char *name,
-		     const void *data, size_t len, mode_t mode, struct err *err)
+/* The set removes a file that could not be written. */
+static int add_written_file(struct atomic_set *s, int dirfd, const char *name,
+			    const struct iovec *parts, size_t count,
+			    mode_t mode, struct err *err)
 {
 	auto_free char *temp = make_temp_name(name);
-	auto_close int fd = create_temp_file(dirfd, temp, mode);
+	int fd = create_temp_file(dirfd, temp, mode);
+	size_t i;
 
 	if (fd < 0)
 		return fail_errno(err, "create %s", text_quote(name));
-	if (fd_write(fd, data, len) < 0) {
-		int num = errno;
-
-		(void)unlinkat(dirfd, temp, 0);
-		return fail_num(err, num, "write %s", text_quote(name));
-	}
 	*VEC_ADD(s) = (struct atomic_item){
-		TAKE_FD(fd), dirfd, dirfd, TAKE(temp), mem_strdup(name), false};
+		fd, dirfd, dirfd, TAKE(temp), mem_strdup(name), false};
+	for (i = 0; i < count; i++)
+		if (fd_write(fd, parts[i].iov_base, parts[i].iov_len) < 0)
+			return fail_errno(err, "write %s", text_quote(name));
 	return 0;
+}
+
+int atomic_set_write(struct atomic_set *s, int dirfd, const char *name,
+		     const void *data, size_t len, mode_t mode, struct err *err)
+{
+	const struct iovec part = {(void *)(uintptr_t)data, len};
+
+	return add_written_file(s, dirfd, name, &part, 1, mode, err);
 }
 
 void atomic_set_adopt(struct atomic_set *s, int fd, int from_fd,
@@ -263,4 +241,29 @@ int atomic_set_publish(struct atomic_set *s, atomic_sync sync, struct err *err)
 		if (name_set_item(&s->items[i], err) < 0)
 			return -err->num;
 	return sync_set_dirs(s, sync, err);
+}
+
+/* --- single files --- */
+
+int atomic_write(int dirfd, const char *name, const void *data, size_t len,
+		 mode_t mode, enum atomic_durability how, struct err *err)
+{
+	const struct iovec part = {(void *)(uintptr_t)data, len};
+
+	return atomic_write_parts(dirfd, name, &part, 1, mode, how, err);
+}
+
+int atomic_write_parts(int dirfd, const char *name, const struct iovec *parts,
+		       size_t count, mode_t mode, enum atomic_durability how,
+		       struct err *err)
+{
+	AUTO(atomic_set) struct atomic_set set = {0};
+
+	if (add_written_file(&set, dirfd, name, parts, count, mode, err) < 0)
+		return -err->num;
+	if (how != ATOMIC_NO_SYNC && fdatasync(set.items->fd) < 0)
+		return fail_errno(err, "write %s", text_quote(name));
+	if (name_set_item(set.items, err) < 0)
+		return -err->num;
+	return how == ATOMIC_DURABLE ? atomic_sync_dir(dirfd, err) : 0;
 }

@@ -32,8 +32,8 @@ void pathset_free(struct pathset *s)
 
 static size_t find_pathset_index(const struct pathset *s, const char *path)
 {
-	return sorted_path_index(path, s->items, s->count, sizeof(*s->items),
-				 0);
+	return sorted_index(path, s->items, s->count, sizeof(*s->items), 0,
+			    path_compare);
 }
 
 bool pathset_contains(const struct pathset *s, const char *path)

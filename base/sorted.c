@@ -1,14 +1,9 @@
 #include "base/sorted.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/path.h"
-
-typedef int text_order(const char *a, const char *b);
 
 struct sort_key {
-	text_order *order;
+	sorted_order *order;
 	size_t offset;
 };
 
@@ -60,8 +55,8 @@ static int compare_items(const void *a, const void *b, void *key)
 	return k->order(text_at(a, k->offset), text_at(b, k->offset));
 }
 
-static void sort_items(void *items, size_t count, size_t size, size_t offset,
-		       text_order *order)
+void sorted_sort(void *items, size_t count, size_t size, size_t offset,
+		 sorted_order *order)
 {
 	struct sort_key key = {order, offset};
 
@@ -69,18 +64,8 @@ static void sort_items(void *items, size_t count, size_t size, size_t offset,
 		qsort_r(items, count, size, compare_items, &key);
 }
 
-void sorted_sort_by_path(void *items, size_t count, size_t size, size_t offset)
-{
-	sort_items(items, count, size, offset, path_compare);
-}
-
-void sorted_sort_by_text(void *items, size_t count, size_t size, size_t offset)
-{
-	sort_items(items, count, size, offset, strcmp);
-}
-
-static size_t find_index(const char *text, const void *items, size_t count,
-			 size_t size, size_t offset, text_order *order)
+size_t sorted_index(const char *text, const void *items, size_t count,
+		    size_t size, size_t offset, sorted_order *order)
 {
 	size_t low = 0, high = count;
 
@@ -96,36 +81,12 @@ static size_t find_index(const char *text, const void *items, size_t count,
 	return low;
 }
 
-size_t sorted_path_index(const char *path, const void *items, size_t count,
-			 size_t size, size_t offset)
+void *sorted_find(const char *text, const void *items, size_t count,
+		  size_t size, size_t offset, sorted_order *order)
 {
-	return find_index(path, items, count, size, offset, path_compare);
-}
-
-size_t sorted_text_index(const char *text, const void *items, size_t count,
-			 size_t size, size_t offset)
-{
-	return find_index(text, items, count, size, offset, strcmp);
-}
-
-static void *find_item(const char *text, const void *items, size_t count,
-		       size_t size, size_t offset, text_order *order)
-{
-	size_t at = find_index(text, items, count, size, offset, order);
+	size_t at = sorted_index(text, items, count, size, offset, order);
 	char *item = (char *)(uintptr_t)items + at * size;
 
 	return at < count && order(text, text_at(item, offset)) == 0 ? item
 								     : NULL;
-}
-
-void *sorted_find_path(const char *path, const void *items, size_t count,
-		       size_t size, size_t offset)
-{
-	return find_item(path, items, count, size, offset, path_compare);
-}
-
-void *sorted_find_text(const char *text, const void *items, size_t count,
-		       size_t size, size_t offset)
-{
-	return find_item(text, items, count, size, offset, strcmp);
 }

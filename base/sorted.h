@@ -14,6 +14,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "base/path.h"
 
 /* Comparison functions for qsort(3) and bsearch(3) over arrays of char *. */
 int sorted_compare_paths(const void *a, const void *b);
@@ -26,39 +29,37 @@ int sorted_compare_numbers(const void *a, const void *b);
 void *sorted_find_number(uint64_t number, const void *items, size_t count,
 			 size_t size);
 
-/* Sorts count items of size bytes by the char * at offset. */
-void sorted_sort_by_path(void *items, size_t count, size_t size, size_t offset);
-void sorted_sort_by_text(void *items, size_t count, size_t size, size_t offset);
-
-/* The index of the first item whose text does not come before the given text;
- * count when every item does. */
-size_t sorted_path_index(const char *path, const void *items, size_t count,
-			 size_t size, size_t offset);
-size_t sorted_text_index(const char *text, const void *items, size_t count,
-			 size_t size, size_t offset);
-
-/* The first item with this text, or NULL. */
-void *sorted_find_path(const char *path, const void *items, size_t count,
-		       size_t size, size_t offset);
-void *sorted_find_text(const char *text, const void *items, size_t count,
-		       size_t size, size_t offset);
+/* The functions behind the macros: over count items of size bytes, by the char
+ * * at offset, in the order of path_compare() or strcmp(3). */
+typedef int sorted_order(const char *a, const char *b);
+void sorted_sort(void *items, size_t count, size_t size, size_t offset,
+		 sorted_order *order);
+size_t sorted_index(const char *text, const void *items, size_t count,
+		    size_t size, size_t offset, sorted_order *order);
+void *sorted_find(const char *text, const void *items, size_t count,
+		  size_t size, size_t offset, sorted_order *order);
 
 #define SORTED_ITEMS(items, count, member)                                     \
 	(items), (count), sizeof(*(items)),                                    \
 		offsetof(__typeof__(*(items)), member)
 #define SORT_BY_PATH(items, count, member)                                     \
-	sorted_sort_by_path(SORTED_ITEMS(items, count, member))
+	sorted_sort(SORTED_ITEMS(items, count, member), path_compare)
 #define SORT_BY_TEXT(items, count, member)                                     \
-	sorted_sort_by_text(SORTED_ITEMS(items, count, member))
+	sorted_sort(SORTED_ITEMS(items, count, member), strcmp)
+
+/* The index of the first item whose text does not come before the given text;
+ * count when every item does. */
 #define INDEX_BY_PATH(path, items, count, member)                              \
-	sorted_path_index((path), SORTED_ITEMS(items, count, member))
+	sorted_index((path), SORTED_ITEMS(items, count, member), path_compare)
 #define INDEX_BY_TEXT(text, items, count, member)                              \
-	sorted_text_index((text), SORTED_ITEMS(items, count, member))
+	sorted_index((text), SORTED_ITEMS(items, count, member), strcmp)
+
+/* The first item with this text, or NULL. */
 #define FIND_BY_PATH(path, items, count, member)                               \
-	((__typeof__(&(items)[0]))sorted_find_path(                            \
-		(path), SORTED_ITEMS(items, count, member)))
+	((__typeof__(&(items)[0]))sorted_find(                                 \
+		(path), SORTED_ITEMS(items, count, member), path_compare))
 #define FIND_BY_TEXT(text, items, count, member)                               \
-	((__typeof__(&(items)[0]))sorted_find_text(                            \
-		(text), SORTED_ITEMS(items, count, member)))
+	((__typeof__(&(items)[0]))sorted_find(                                 \
+		(text), SORTED_ITEMS(items, count, member), strcmp))
 
 #endif

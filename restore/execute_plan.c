@@ -227,11 +227,6 @@ static int add_journal_to_set(void *journal, struct atomic_set *set,
 				  err);
 }
 
-static int sync_journal_files(const int *fds, size_t count, struct err *err)
-{
-	return ring_sync_files(fds, count, false, err);
-}
-
 static int write_journal(struct txn_all *all, struct err *err)
 {
 	const struct transaction *what = all->roots[0].what;
@@ -242,7 +237,7 @@ static int write_journal(struct txn_all *all, struct err *err)
 		return what->begin(what->callback_arg, add_journal_to_set, all,
 				   err);
 	if (add_journal_to_set(all, &set, err) < 0 ||
-	    atomic_set_publish(&set, sync_journal_files, err) < 0)
+	    atomic_set_publish(&set, ring_sync_files, err) < 0)
 		return err_context(err, "journal");
 	return 0;
 }

@@ -45,8 +45,8 @@ void syncs_add(struct syncs *s, int dirfd, const char *path)
 
 int syncs_run(struct syncs *s, int fs_fd, struct err *err)
 {
-	int got = s->whole_fs ? -EINVAL
-			      : ring_sync_files(s->fds, s->count, false, err);
+	int got =
+		s->whole_fs ? -EINVAL : ring_sync_files(s->fds, s->count, err);
 
 	/* EINVAL: this kind of file does not support fsync(2). */
 	if (got == -EINVAL)

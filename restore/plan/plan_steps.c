@@ -144,8 +144,8 @@ static int parent_ready(struct planner *pl, const char *dir, const char *path,
 	int got;
 
 	if ((pl->ready && strcmp(pl->ready, dir) == 0) ||
-	    sorted_find_path(dir, pl->made.items, pl->made.count,
-			     sizeof(*pl->made.items), 0))
+	    sorted_find(dir, pl->made.items, pl->made.count,
+			sizeof(*pl->made.items), 0, path_compare))
 		return 1;
 	if (lookup_find(&pl->find_now, dir, &now, err) < 0 ||
 	    lookup_find(&pl->find_base, dir, &base, err) < 0 ||

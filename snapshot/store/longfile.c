@@ -51,7 +51,7 @@ struct longfile {
 	 * comparing, compressing), so that one huge file uses two cores. */
 	struct chunk_mac *mac_contexts[2]; /* one for the caller, one for the
 					      second thread */
-	uint64_t bytes; /* of all chunks */
+	uint64_t bytes; /* length of all chunks */
 	bool has_thread; /* the second thread exists */
 	pthread_t thread;
 	pthread_mutex_t mutex; /* protects all fields below */

@@ -256,16 +256,15 @@ uint64_t pack_size(const struct pack *p)
 	return p->size;
 }
 
-/* Reads the head at offset. False unless the whole record lies within the
- * pack's records. */
-static bool read_record_head(const struct pack *p, uint64_t offset,
-			     struct record_head *ret)
+const unsigned char *pack_record(const struct pack *p, uint64_t offset,
+				 struct record_head *head)
 {
 	if (offset < HEADER_LEN || offset % 8 || offset > p->records_end ||
 	    p->records_end - offset < HEAD_LEN ||
-	    !record_head_get(p->map + offset, ret))
-		return false;
-	return record_file_len(ret->stored_len) <= p->records_end - offset;
+	    !record_head_get(p->map + offset, head) ||
+	    record_file_len(head->stored_len) > p->records_end - offset)
+		return NULL;
+	return p->map + offset + HEAD_LEN;
 }
 
 /* Pages of the map count as memory of this process, and comparing a huge file
@@ -285,11 +284,11 @@ static void drop_mapped_pages(const struct pack *p, uint64_t offset,
 int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 	      unsigned char **ret, size_t *ret_len, struct err *err)
 {
+	const unsigned char *payload = pack_record(p, offset, head);
 	int got;
 
-	if (read_record_head(p, offset, head))
-		got = record_unpack(p->name, offset, head,
-				    p->map + offset + HEAD_LEN, ret, err);
+	if (payload)
+		got = record_unpack(p->name, offset, head, payload, ret, err);
 	else
 		got = fail(err, EBADMSG, "pack %s has no record at byte %llu",
 			   text_quote(p->name), (unsigned long long)offset);
@@ -298,13 +297,6 @@ int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 	drop_mapped_pages(p, offset + HEAD_LEN, head->stored_len);
 	*ret_len = head->plain_len;
 	return 0;
-}
-
-const unsigned char *pack_record(const struct pack *p, uint64_t offset,
-				 struct record_head *head)
-{
-	return read_record_head(p, offset, head) ? p->map + offset + HEAD_LEN
-						 : NULL;
 }
 
 /* --- walking the records --- */
@@ -348,7 +340,7 @@ static uint64_t pack_scan(const struct pack *p, struct pack_entries *to)
 	bool lost = false;
 
 	while (at + HEAD_LEN <= p->records_end) {
-		if (!read_record_head(p, at, &head)) {
+		if (!pack_record(p, at, &head)) {
 			/* Continues at the next possible head: records are
 			 * 8-aligned. */
 			bad += !lost;
@@ -550,12 +542,10 @@ struct packer {
 	bool published;
 };
 
-static int write_pack_bytes(struct packer *w, const void *data, size_t len,
-			    uint64_t offset, struct err *err)
+static int write_pack_parts(struct packer *w, const struct iovec *parts,
+			    int count, uint64_t offset, struct err *err)
 {
-	struct iovec part = {(void *)(uintptr_t)data, len};
-
-	if (writer_write(w->writer, &part, 1, offset, err) < 0)
+	if (writer_write(w->writer, parts, count, offset, err) < 0)
 		return err_context(err, "pack %s", text_quote(w->name));
 	return 0;
 }
@@ -587,8 +577,8 @@ int packer_new(int dirfd, const struct format *format, enum pack_kind kind,
 	memcpy(h + 16, format->uuid, PACK_UUID_LEN);
 	put_le(h + 32, (uint64_t)now.sec * 1000000000u + now.nsec, 8);
 	put_le(h + 56, hash_check(h, 56), 8);
-	w->writer = writer_new(w->fd, false);
-	if (write_pack_bytes(w, h, sizeof(h), 0, err) < 0)
+	w->writer = writer_new(w->fd);
+	if (write_pack_parts(w, &(struct iovec){h, sizeof(h)}, 1, 0, err) < 0)
 		return -err->num;
 	w->end = HEADER_LEN;
 	*ret = TAKE(w);
@@ -663,9 +653,7 @@ int packer_put(struct packer *w, uint64_t offset,
 	};
 
 	record_head_put(start, head);
-	if (writer_write(w->writer, parts, 3, offset, err) < 0)
-		return err_context(err, "pack %s", text_quote(w->name));
-	return 0;
+	return write_pack_parts(w, parts, 3, offset, err);
 }
 
 void packer_add(struct packer *w, const struct pack_entry *entry)
@@ -717,7 +705,8 @@ int packer_finish(struct packer *w, struct err *err)
 	put_le(f + 32, plain_bytes, 8);
 	put_le(f + 56, hash_check(f, 56), 8);
 	buf_add(&index, f, sizeof(f));
-	if (write_pack_bytes(w, index.data, index.len, w->end, err) < 0)
+	if (write_pack_parts(w, &(struct iovec){index.data, index.len}, 1,
+			     w->end, err) < 0)
 		return -err->num;
 	writer_sync_begin(w->writer);
 	return 0;

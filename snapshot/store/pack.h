@@ -62,7 +62,7 @@ int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 	      unsigned char **ret, size_t *ret_len, struct err *err);
 
 /* The head of the record at offset and the address of its stored payload; NULL
- * when there is no record. */
+ * unless the whole record lies within the pack's records. */
 const unsigned char *pack_record(const struct pack *p, uint64_t offset,
 				 struct record_head *head);
 

@@ -348,10 +348,10 @@ static int sync_batch(struct io_uring *ring, const int *fds, unsigned int count)
 	return num;
 }
 
-int ring_sync_files(const int *fds, size_t count, bool plain, struct err *err)
+int ring_sync_files(const int *fds, size_t count, struct err *err)
 {
 	struct io_uring ring;
-	bool use = !plain && count > 1 && ring_start(&ring, SYNC_BATCH, false);
+	bool use = count > 1 && ring_start(&ring, SYNC_BATCH, false);
 	bool started = use;
 	int num = 0, got = 0;
 	size_t i, n;

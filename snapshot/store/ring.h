@@ -69,6 +69,6 @@ bool reader_next(struct reader *r, struct reader_file *ret);
 /* fsync(2) of many open files and directories, at once where io_uring is
  * available. Returns 0 when every sync succeeded; otherwise the first failure,
  * after all were tried. */
-int ring_sync_files(const int *fds, size_t count, bool plain, struct err *err);
+int ring_sync_files(const int *fds, size_t count, struct err *err);
 
 #endif

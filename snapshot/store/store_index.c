@@ -30,7 +30,8 @@ struct index_update {
 	bool is_broken; /* an index exists that cannot be used */
 	char **names; /* names of all packs of the new index, sorted */
 	size_t count;
-	VEC(struct midx_entry) entries; /* of packs that old does not have */
+	VEC(struct midx_entry)
+	entries; /* entries of packs that old does not have */
 };
 
 static void index_update_free(struct index_update *u)

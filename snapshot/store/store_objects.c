@@ -85,8 +85,6 @@ static void free_own(struct store *s)
 		buf_free(&block->table);
 		free(block);
 	}
-	while (s->spare_count)
-		buf_free(&s->spares[--s->spare_count]);
 	VEC_FREE(&s->ended);
 	objects_free(&s->objects);
 }
@@ -324,7 +322,7 @@ uint64_t store_position(struct store *s, const struct oid *id)
 
 /* An object that is being stored, and the search for equal bytes. */
 struct put {
-	struct oid id; /* its ordinal once it is found or chosen */
+	struct oid id; /* with the ordinal once it is found or chosen */
 	const void *data;
 	size_t packs; /* so many packs were compared; SIZE_MAX: none */
 	size_t own; /* own objects below this index were compared */
@@ -459,8 +457,6 @@ static struct block *add_small_object(struct store *s, const struct oid *id,
 
 	if (!block) {
 		block = s->filling[kind] = new_open_block(s, kind);
-		if (s->spare_count)
-			block->data = s->spares[--s->spare_count];
 		(void)buf_reserve(&block->data,
 				  block_full(kind) + SINGLE_LEN + (128 << 10));
 	}

@@ -27,8 +27,6 @@
 #include "snapshot/store/pack.h"
 #include "snapshot/store/store.h"
 
-#define BLOCK_SPARES 4
-
 /* A pack of this process: first being written, later read like any other. */
 struct out_pack {
 	struct packer *writer; /* NULL once `pack` is set */
@@ -74,8 +72,6 @@ struct store {
 	struct objects objects;
 	struct block *blocks; /* list of all */
 	struct block *filling[PACK_KINDS];
-	struct buf spares[BLOCK_SPARES]; /* memory for the next blocks */
-	unsigned int spare_count;
 	struct out_pack *outs; /* list of all */
 	struct out_pack *open[PACK_KINDS];
 	struct out_pack *syncing; /* full and finished, not in packs/ yet */
@@ -124,7 +120,7 @@ struct copies {
 	size_t first, end; /* remaining entries of midx; first SIZE_MAX: all */
 	struct pack *pack; /* the present pack and its next entry */
 	uint32_t at;
-	size_t number; /* of the present pack, in the order of ages */
+	size_t number; /* number of the present pack, in the order of ages */
 	int failed; /* errno: a pack could not be opened for want of
 		       descriptors or memory; 0: none */
 };

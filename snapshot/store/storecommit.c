@@ -188,12 +188,6 @@ static int set_block_place(struct store *s, struct block *block,
 		return got;
 	block->out = place->out;
 	block->offset = place->entry.offset;
-	/* Kept for the next block: memory that is already mapped is faster. */
-	if (s->spare_count < BLOCK_SPARES) {
-		buf_clear(&block->data);
-		s->spares[s->spare_count++] = block->data;
-		block->data = (struct buf){0};
-	}
 	buf_free(&block->data);
 	buf_free(&block->table);
 	return 0;

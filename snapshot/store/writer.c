@@ -21,7 +21,7 @@ enum sync_state { SYNC_NONE, SYNC_UNDER_WAY, SYNC_DONE };
 
 struct writer {
 	int fd;
-	bool plain; /* requested by the caller, or no io_uring */
+	bool plain; /* no io_uring */
 	pthread_mutex_t mutex; /* protects all fields below */
 	bool started; /* the ring exists */
 	struct io_uring ring;
@@ -32,12 +32,11 @@ struct writer {
 	int sync_forced, sync_answer;
 };
 
-struct writer *writer_new(int fd, bool plain)
+struct writer *writer_new(int fd)
 {
 	struct writer *w = mem_zalloc(sizeof(*w));
 
 	w->fd = fd;
-	w->plain = plain;
 	(void)pthread_mutex_init(&w->mutex, NULL);
 	return w;
 }

@@ -24,7 +24,7 @@
 struct writer;
 
 /* fd must stay open until writer_free(). Never fails. */
-struct writer *writer_new(int fd, bool plain);
+struct writer *writer_new(int fd);
 /* Waits for calls in flight. */
 void writer_free(struct writer **writer);
 

@@ -515,11 +515,6 @@ void catalog_drop_changed_paths(struct store *store)
 	(void)unlinkat(store_root_fd(store), CATALOG_CHANGED_PATHS, 0);
 }
 
-static int sync_files_at_once(const int *fds, size_t count, struct err *err)
-{
-	return ring_sync_files(fds, count, false, err);
-}
-
 /* Adds the snapshot's file to the set, first written in tmp/. new: its number
  * must be free. */
 static int put_snapshot_file(int tmp_fd, int snaps_fd, const struct snapshot *s,
@@ -560,13 +555,13 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 	s->seq++;
 	if (put_snapshot_file(tmp_fd, snaps_fd, s, true, &set, err) < 0 ||
 	    (with && with(arg, s, &set, err) < 0) ||
-	    atomic_set_sync(&set, sync_files_at_once, err) < 0)
+	    atomic_set_sync(&set, ring_sync_files, err) < 0)
 		return err_context(err, "store a snapshot");
 	/* The packs get their names before the snapshot that refers to them.
 	 * The disk received the bytes of both at the same time. */
 	if (store_flush_locked(store, err) < 0)
 		return -err->num;
-	return atomic_set_publish(&set, sync_files_at_once, err) < 0
+	return atomic_set_publish(&set, ring_sync_files, err) < 0
 		       ? err_context(err, "store a snapshot")
 		       : 0;
 }
@@ -617,34 +612,33 @@ int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
 	char text[HIGHEST_SEQ_LEN + 1];
 	auto_close int snaps_fd = -1;
 	uint64_t seq = s->seq;
-	int lock = -1, got = store_flush_begin(store, err);
+	int lock, got = store_flush_begin(store, err);
 
 	if (got < 0)
 		return got;
 	if (!*s->boot_id)
 		(void)snprintf(s->boot_id, sizeof(s->boot_id), "%s", boot_id());
 	snaps_fd = store_open_subdir(store, "snaps", err);
-	if (snaps_fd >= 0)
-		lock = store_commit_begin(store, err);
-	if (lock >= 0)
-		set_origin(store, s);
+	lock = snaps_fd < 0 ? snaps_fd : store_commit_begin(store, err);
+	if (lock < 0) {
+		store_flush_end(store);
+		return lock;
+	}
+	set_origin(store, s);
 	do
-		got = lock < 0 ? -err->num
-			       : add_snapshot_as_next(store, snaps_fd, s, with,
-						      arg, err);
-	while (lock >= 0 && got == -EEXIST);
+		got = add_snapshot_as_next(store, snaps_fd, s, with, arg, err);
+	while (got == -EEXIST);
 	/* The commit lock's file holds the highest number. The number is
 	 * written when the snapshot is durable and is not synced: it only has
 	 * to outlive the deletion of the newest snapshot's file. */
 	if (got == 0) {
 		(void)snprintf(text, sizeof(text), "%019" PRIu64 "\n", s->seq);
 		(void)fd_pwrite(lock, text, HIGHEST_SEQ_LEN, 0);
-	}
-	if (lock >= 0)
-		store_commit_end(store, lock);
-	store_flush_end(store);
-	if (got < 0)
+	} else {
 		s->seq = seq;
+	}
+	store_commit_end(store, lock);
+	store_flush_end(store);
 	return got;
 }
 

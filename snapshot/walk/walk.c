@@ -225,8 +225,8 @@ bool walk_is_ancestor(const struct walk *w, const struct walk_dir *f,
 bool walk_list_wanted(const struct walk *w, struct walk_dir *f)
 {
 	auto_free char *path = walk_path(f, "");
-	size_t i = sorted_path_index(path, w->only.items, w->only.count,
-				     sizeof(*w->only.items), 0),
+	size_t i = sorted_index(path, w->only.items, w->only.count,
+				sizeof(*w->only.items), 0, path_compare),
 	       skip = *path ? strlen(path) + 1 : 0;
 	const char *last = NULL;
 	size_t last_len = 0;

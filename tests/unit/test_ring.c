@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "tests/unit/directory_fixture.h"
 #include "tests/unit/skip.h"
+#include "tests/unit/ring_hooks.h"
 
 #define FILES 500
 
@@ -176,7 +177,7 @@ static void where_io_uring_is_forbidden_plain_calls_are_made(void **state)
 
 			forbid_io_uring(errors[i]);
 			read_all(box, 32, false, false);
-			_exit(ring_sync_files(fds, 2, false, &err) < 0);
+			_exit(ring_sync_files(fds, 2, &err) < 0);
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);
@@ -276,12 +277,13 @@ static void files_are_synced_and_failures_told(void **state)
 	for (plain = 0; plain < 2; plain++) {
 		int kept = fds[140];
 
-		assert_int_equal(ring_sync_files(fds, 150, plain, &err), 0);
+		ring_forbid(plain);
+		assert_int_equal(ring_sync_files(fds, 150, &err), 0);
 		fds[140] = ends[0]; /* cannot be synced */
-		assert_int_equal(ring_sync_files(fds, 150, plain, &err),
-				 -EINVAL);
+		assert_int_equal(ring_sync_files(fds, 150, &err), -EINVAL);
 		fds[140] = kept;
 	}
+	ring_forbid(false);
 	for (i = 0; i < 150; i++)
 		(void)close(fds[i]);
 	(void)close(ends[0]);

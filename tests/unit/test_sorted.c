@@ -103,18 +103,18 @@ static void test_every_index_of_every_list_is_found(void **state)
 		items[i] = texts[i / 2];
 	for (count = 0; count <= 10; count++) {
 		for (i = 0; i < count; i++) {
-			assert_int_equal(sorted_path_index(items[i], items,
-							   count,
-							   sizeof(*items), 0),
+			assert_int_equal(sorted_index(items[i], items, count,
+						      sizeof(*items), 0,
+						      path_compare),
 					 i / 2 * 2);
-			assert_int_equal(sorted_text_index(others[i / 2], items,
-							   count,
-							   sizeof(*items), 0),
+			assert_int_equal(sorted_index(others[i / 2], items,
+						      count, sizeof(*items), 0,
+						      strcmp),
 					 i / 2 * 2);
 		}
-		assert_int_equal(
-			sorted_text_index("z", items, count, sizeof(*items), 0),
-			count);
+		assert_int_equal(sorted_index("z", items, count, sizeof(*items),
+					      0, strcmp),
+				 count);
 	}
 }
 

@@ -222,10 +222,17 @@ static void check_written(int fd)
 	}
 }
 
+/* A writer with io_uring, or without. */
+static struct writer *writer_plain(int fd, bool plain)
+{
+	ring_forbid(plain);
+	return writer_new(fd);
+}
+
 static void write_and_check(bool plain)
 {
 	auto_close int fd = file_new();
-	struct writer *w = writer_new(fd, plain);
+	struct writer *w = writer_plain(fd, plain);
 	struct err err;
 
 	ok(write_all(w, &err));
@@ -257,7 +264,7 @@ static void a_very_long_file_is_whole(void **state)
 	fill(data, 0, len);
 	for (plain = 0; plain < 2; plain++) {
 		auto_close int fd = file_new();
-		struct writer *w = writer_new(fd, plain);
+		struct writer *w = writer_plain(fd, plain);
 
 		for (at = 0; at < len; at += n) {
 			struct iovec parts[2] = {{data + at, 100}};
@@ -298,7 +305,7 @@ static void any_write_that_fails_is_told(void **state)
 	(void)state;
 	for (at = 1; at <= RECORDS; at += 23) {
 		auto_close int fd = file_new();
-		struct writer *w = writer_new(fd, false);
+		struct writer *w = writer_plain(fd, false);
 
 		plan_set(A_WRITE, at, 0, errors[at % 3]);
 		assert_int_equal(write_all(w, &err), -errors[at % 3]);
@@ -321,7 +328,7 @@ static void a_disk_that_is_full_is_told(void **state)
 	(void)state;
 	for (plain = 0; plain < 2; plain++) {
 		auto_close int fd = open("/dev/full", O_RDWR | O_CLOEXEC);
-		struct writer *w = writer_new(fd, plain);
+		struct writer *w = writer_plain(fd, plain);
 		int got = writer_write(w, &part, 1, 0, &err);
 
 		assert_int_equal(got, -ENOSPC);
@@ -332,7 +339,7 @@ static void a_disk_that_is_full_is_told(void **state)
 static void a_failed_sync_is_told_and_not_tried_again(void **state)
 {
 	auto_close int fd = file_new();
-	struct writer *w = writer_new(fd, false);
+	struct writer *w = writer_plain(fd, false);
 	struct err err;
 
 	(void)state;
@@ -350,7 +357,7 @@ static void a_sync_that_never_began_is_made(void **state)
 {
 	auto_close int fd = file_new();
 	int ends[2];
-	struct writer *w = writer_new(fd, false);
+	struct writer *w = writer_plain(fd, false);
 	struct err err;
 
 	(void)state;
@@ -361,7 +368,7 @@ static void a_sync_that_never_began_is_made(void **state)
 	writer_free(&w);
 	/* A pipe shows that the sync is called, because it cannot be synced. */
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	w = writer_new(ends[1], false);
+	w = writer_plain(ends[1], false);
 	plan_set(RING_SYNC, 1, 0, ECANCELED);
 	writer_sync_begin(w);
 	assert_int_equal(writer_sync_end(w, &err), -EINVAL);
