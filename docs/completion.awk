@@ -185,8 +185,8 @@ function zsh_operands(v,    i, count, parts, at, list) {
 NR == FNR && $1 == "verb" {
 	name[++names] = $2
 	of[names] = ++verbs
-	if ($3 != "") {
-		name[++names] = $3
+	for (i = split($3, others, " "); i > 0; i--) {
+		name[++names] = others[i]
 		of[names] = verbs
 	}
 	special[verbs] = kinds_of($4)

@@ -147,7 +147,9 @@ function begin_text(    i) {
 # --- the table ---
 
 NR == FNR && $1 == "verb" {
-	verb[++verbs] = $2 ($3 == "" ? "" : " | " $3)
+	verb[++verbs] = $2
+	for (i = split($3, others, " "); i > 0; i--)
+		verb[verbs] = verb[verbs] " | " others[i]
 	of[$2] = verbs
 	first[verbs] = options + 1
 }

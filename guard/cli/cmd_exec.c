@@ -152,16 +152,16 @@ static int try_exec_in_run(const struct exec_command *v, int *ret_status,
 /* ---- the command line ---- */
 
 /* [RUN] [--] CMD: behind a "--" at once there is no RUN. */
-static void split_operands(struct exec_command *v, bool shell)
+static void split_operands(struct exec_command *v)
 {
 	const struct options *o = v->o;
 	char *const *at = o->operands;
 
-	if (*at && (shell || o->count != o->dashed))
+	if (*at && (o->shell || o->count != o->dashed))
 		v->run = *at++;
 	if (v->run && *at && strcmp(*at, "--") == 0)
 		at++;
-	v->argv = shell ? shell_argv : at;
+	v->argv = o->shell ? shell_argv : at;
 }
 
 static int exec_all_runs(const struct exec_command *v)
@@ -178,7 +178,7 @@ static int exec_all_runs(const struct exec_command *v)
 		v->run, v->o->json);
 }
 
-static int exec_or_shell(const struct options *o, bool shell, struct err *err)
+int cmd_exec(const struct options *o, struct err *err)
 {
 	static const char *const none[] = {NULL};
 	struct exec_command v = {
@@ -188,10 +188,12 @@ static int exec_or_shell(const struct options *o, bool shell, struct err *err)
 	unsigned int left = ENDING_TRIES;
 	int status = RUN_STATUS_GUARD, got;
 
-	split_operands(&v, shell);
-	if (!*v.argv) {
-		options_usage_error(o, "no command given: guard exec RUN -- "
-				       "COMMAND [ARGS...]");
+	split_operands(&v);
+	if (!*v.argv || (o->shell && o->count > (v.run != NULL))) {
+		options_usage_error(o, o->shell
+					       ? "expected at most one RUN"
+					       : "no command given: guard exec "
+						 "RUN -- COMMAND [ARGS...]");
 		return RUN_STATUS_GUARD;
 	}
 	if (run_parse_env(o->env, err) < 0)
@@ -208,14 +210,4 @@ static int exec_or_shell(const struct options *o, bool shell, struct err *err)
 	if (got < 0)
 		output_error(err);
 	return status;
-}
-
-int cmd_exec(const struct options *o, struct err *err)
-{
-	return exec_or_shell(o, false, err);
-}
-
-int cmd_shell(const struct options *o, struct err *err)
-{
-	return exec_or_shell(o, true, err);
 }

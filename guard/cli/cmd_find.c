@@ -135,7 +135,7 @@ int cmd_find(const struct options *o, struct err *err)
 	struct find_command f = {.o = o};
 	int got;
 
-	if (!*o->operands[0])
+	if (!o->count || !*o->operands[0])
 		return options_usage_error(
 			o, "expected one NAME, or one GLOB in quotes");
 	got = find_command(&f, err);

@@ -244,6 +244,8 @@ int cmd_log(const struct options *o, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 
+	if (o->find)
+		return cmd_find(o, err);
 	if (context_open(&c, true, err) < 0)
 		return -err->num;
 	return o->actions ? log_actions(&c, o, err)

@@ -64,25 +64,16 @@ static int change_pins(struct context *c, char **argv, size_t count, bool on,
 	return STATUS_OK;
 }
 
-static int change_or_list_pins(const struct options *o, bool on,
-			       struct err *err)
+int cmd_pin(const struct options *o, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 
+	if (o->remove && !o->count)
+		return options_usage_error(o, "no snapshots given");
 	if (context_open(&c, true, err) < 0 ||
 	    context_store(&c, STORE_READ, err) < 0)
 		return -err->num;
-	return o->count
-		       ? change_pins(&c, o->operands, (size_t)o->count, on, err)
-		       : list_pins(&c, o->json, err);
-}
-
-int cmd_pin(const struct options *o, struct err *err)
-{
-	return change_or_list_pins(o, true, err);
-}
-
-int cmd_unpin(const struct options *o, struct err *err)
-{
-	return change_or_list_pins(o, false, err);
+	return o->count ? change_pins(&c, o->operands, (size_t)o->count,
+				      !o->remove, err)
+			: list_pins(&c, o->json, err);
 }

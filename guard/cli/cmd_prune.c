@@ -263,6 +263,11 @@ int cmd_prune(const struct options *o, struct err *err)
 	};
 	int got;
 
+	if (o->undo)
+		return cmd_undelete(o, err);
+	if (o->count)
+		return options_usage_error(o, "%s: snapshots go with --undo",
+					   text_quote(o->operands[0]));
 	if (read_rules(&p, err) < 0)
 		got = options_usage_error(o, "%s", err->text);
 	else if (o->caches)

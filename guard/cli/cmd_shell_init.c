@@ -75,7 +75,7 @@ static void print_function(bool fish, const char *name)
 
 int cmd_shell_init(const struct options *o, struct err *err)
 {
-	const char *shell = o->operands[0];
+	const char *shell = o->count ? o->operands[0] : "";
 	bool fish = strcmp(shell, "fish") == 0;
 	char **names = NULL, **name;
 

@@ -214,13 +214,73 @@ static int show_run_path(struct context *c, const char *arg,
 		       : 1;
 }
 
+/* --- lists --- */
+
+static int list_snapshot(struct context *c, const char *when, const char *arg,
+			 enum tree_list_form form, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry e = {0};
+	auto_free char *path = NULL;
+	int got;
+
+	if (context_store(c, STORE_READ, err) < 0 ||
+	    locate_snapshot(c, when, arg, &s, &path, err) < 0)
+		return -err->num;
+	got = tree_lookup(c->store, &s.root, path, &e, err);
+	if (got < 0)
+		return got;
+	if (!got)
+		return locate_missing(&s, path, err);
+	if (snapshot_purge_note(&s, path))
+		output_print("%s of snapshot %llu was %s", text_quote(path),
+			     (unsigned long long)s.seq,
+			     snapshot_purge_note(&s, path));
+	return tree_list(c->store, &e, form, err);
+}
+
+static int list_directory(const struct options *o, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(session) struct session s = SESSION_NONE;
+	auto_free char *path = NULL;
+	AUTO(tree) struct tree tree = {0};
+	const char *when = o->operands[0], *arg = o->operands[1];
+	enum tree_list_form form =
+		o->json ? TREE_LIST_JSON
+			: (enum tree_list_form)(o->listing -
+						OPTION_LISTING_NAMES);
+	int got;
+
+	if (context_open(&c, true, err) < 0)
+		return -err->num;
+	got = runview_find(&c, when, &s, &path, err);
+	if (got == 0) {
+		got = list_snapshot(&c, when, arg, form, err);
+	} else if (got > 0) {
+		got = runview_list(&c, &s, *path || !arg ? path : arg, &tree,
+				   err);
+		if (got >= 0)
+			tree_list_entries(&tree, form);
+	}
+	if (got < 0)
+		return got;
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
 int cmd_show(const struct options *o, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free char *when = NULL, *path = NULL;
 	struct time_spec ignored_time;
-	int got = context_open(&c, true, err);
+	int got;
 
+	if (o->listing)
+		return list_directory(o, err);
+	if (o->count > 1)
+		return options_usage_error(
+			o, "expected SNAP:PATH; --list takes SNAP and PATH");
+	got = context_open(&c, true, err);
 	if (got == 0)
 		got = show_run_path(&c, o->operands[0], o, err);
 	if (got == 0) {

@@ -383,6 +383,8 @@ int cmd_status(const struct options *o, struct err *err)
 	const char *operand = o->operands[0];
 	int got;
 
+	if (o->disk)
+		return cmd_du(o, err);
 	if (operand && resolve_run_is_glob(operand)) {
 		s.glob = operand;
 	} else if (operand && chdir(operand) < 0) {

@@ -147,6 +147,8 @@ int cmd_verify(const struct options *o, struct err *err)
 {
 	struct verify_options verify = {.read_data = o->read_data};
 
+	if (o->repair)
+		return cmd_repair(o, err);
 	if (o->sample && !parse_percentage(o->sample, &verify.sample))
 		return options_usage_error(
 			o, "%s is not a percentage from 1%% to 100%%",

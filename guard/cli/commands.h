@@ -23,4 +23,10 @@
 #include "guard/state/exit_status.h"
 #include "guard/cli/jsonout.h"
 
+/* Files of their own for an option of a verb that does something else. */
+int cmd_find(const struct options *o, struct err *err); /* log --find */
+int cmd_undelete(const struct options *o, struct err *err); /* prune --undo */
+int cmd_repair(const struct options *o, struct err *err); /* verify --repair */
+int cmd_du(const struct options *o, struct err *err); /* status --disk */
+
 #endif

@@ -20,13 +20,23 @@
 /* The first id of an option for getopt, above all letters. */
 #define FIRST_ID 256
 
+static const struct verb_alias *find_alias(const struct verb *v,
+					   const char *name)
+{
+	const struct verb_alias *a;
+
+	for (a = v->others; a->name; a++)
+		if (strcmp(a->name, name) == 0)
+			return a;
+	return NULL;
+}
+
 const struct verb *options_verb(const char *name)
 {
 	const struct verb *v;
 
 	for (v = options_verbs; v->name; v++)
-		if (strcmp(v->name, name) == 0 ||
-		    (v->other && strcmp(v->other, name) == 0))
+		if (strcmp(v->name, name) == 0 || find_alias(v, name))
 			return v;
 	return NULL;
 }
@@ -145,11 +155,13 @@ const struct verb *options_near_verb(const char *name)
 	struct nearest n =
 		nearest_to(name, verb_habits,
 			   sizeof(verb_habits) / sizeof(verb_habits[0]));
+	const struct verb_alias *a;
 	const struct verb *v;
 
 	for (v = options_verbs; v->name; v++) {
 		try_nearest(&n, v->name);
-		try_nearest(&n, v->other);
+		for (a = v->others; a->name; a++)
+			try_nearest(&n, a->name);
 	}
 	return n.best ? options_verb(n.best) : NULL;
 }
@@ -456,6 +468,7 @@ static int words_after_dashes(int argc, char **argv)
 enum options_got options_parse(const struct verb *verb, int argc, char **argv,
 			       struct options *ret)
 {
+	const struct verb_alias *alias = find_alias(verb, argv[0]);
 	const struct option_spec *option;
 	enum options_got got;
 	int i;
@@ -475,6 +488,8 @@ enum options_got options_parse(const struct verb *verb, int argc, char **argv,
 		else if (option->kind == OPTION_TIME)
 			*(int64_t *)member = (int64_t)option->initial;
 	}
+	if (alias && alias->option)
+		(void)set_option(ret, find_option(verb, alias->option), NULL);
 	got = parse_options(ret, argc, argv);
 	ret->operands = argv + optind;
 	ret->count = argc - optind;
@@ -491,14 +506,17 @@ enum options_got options_parse(const struct verb *verb, int argc, char **argv,
 
 void options_help_verb(const struct verb *verb)
 {
+	const struct verb_alias *a;
 	const struct option_spec *o;
 
 	(void)printf("guard %s [options]%s%s\n\n%c%s.\n%s", verb->name,
 		     verb->operands[0] ? " " : "", verb->operands,
 		     verb->summary[0] - 'a' + 'A', verb->summary + 1,
 		     verb->text);
-	if (verb->other)
-		(void)printf("Also called: guard %s.\n", verb->other);
+	for (a = verb->others; a->name; a++)
+		(void)printf("guard %s means guard %s%s%s.\n", a->name,
+			     verb->name, a->option ? " --" : "",
+			     a->option ? a->option : "");
 	(void)printf("\n");
 	for (o = verb->options; o->help; o++) {
 		AUTO(buf) struct buf b = {0};
@@ -523,9 +541,13 @@ void options_help_verb(const struct verb *verb)
 
 static void print_verb(FILE *to, const struct verb *v)
 {
-	(void)fprintf(to, "  %-10s %s%s%s%s\n", v->name, v->summary,
-		      v->other ? " (or: " : "", v->other ? v->other : "",
-		      v->other ? ")" : "");
+	const struct verb_alias *a = v->others;
+
+	(void)fprintf(to, "  %-10s %s", v->name, v->summary);
+	for (; a->name; a++)
+		(void)fprintf(to, "%s%s", a == v->others ? " (or: " : ", ",
+			      a->name);
+	(void)fprintf(to, "%s\n", a == v->others ? "" : ")");
 }
 
 void options_help(FILE *to, bool all)

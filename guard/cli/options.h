@@ -63,9 +63,14 @@ struct option_rule {
 	const char *operand; /* as a message names it */
 };
 
+struct verb_alias {
+	const char *name;
+	const char *option; /* that this name stands for, or NULL */
+};
+
 struct verb {
 	const char *name;
-	const char *other; /* a second name, or NULL */
+	const struct verb_alias *others; /* further names; ended by NULL */
 	const char *operands; /* operands after the options */
 	const char *summary; /* one line */
 	const char *text; /* complete lines of explanation; may be "" */
@@ -88,7 +93,7 @@ struct option_given {
 /* All of them in the order of the help; ended by name NULL. */
 extern const struct verb options_verbs[];
 
-/* Finds a verb by either name; NULL: no such verb. */
+/* Finds a verb by any of its names; NULL: no such verb. */
 const struct verb *options_verb(const char *name);
 /* The verb with the most similar name; NULL when none is similar. */
 const struct verb *options_near_verb(const char *name);

@@ -121,7 +121,11 @@ function read_property(text,    n, words) {
 		for (; n > 1; n--)
 			verb_habits = verb_habits "\t{" quoted(words[n]) ", " \
 				quoted(verb[verbs]) "},\n"
-	else if (text ~ /^(also|complete|daily|fails|judges|operands|stops|summary)( |$)/)
+	else if (words[1] == "also") {
+		others[verbs] = others[verbs] (verbs in others ? " " : "") \
+			words[2]
+		meaning[verbs, words[2]] = substr(words[4], 3)
+	} else if (text ~ /^(complete|daily|fails|judges|operands|stops|summary)( |$)/)
 		property[verbs, words[1]] = n == 1 ? 1 : after(text, 1)
 	else
 		fail("unknown: " text)
@@ -212,7 +216,7 @@ function split_operands(text, to,    i, n, count, parts, one) {
 
 function print_table(    v, o, n, i, list) {
 	for (v = 1; v <= verbs; v++) {
-		print "verb\t" verb[v] "\t" property[v, "also"] "\t" \
+		print "verb\t" verb[v] "\t" others[v] "\t" \
 			property[v, "complete"] "\t" property[v, "summary"]
 		n = split_operands(usage[v], list)
 		for (i = 1; i <= n; i++)
@@ -420,8 +424,21 @@ function count_operands(v,    n, i, k, m, list, parts, words) {
 			k = max(k, split(parts[m], words, " "))
 		most_of[v] = index(list[i], "...") ? 1000000 : most_of[v] + k
 	}
-	if ((v, "operands") in property)
-		fewest[v] = property[v, "operands"]
+	if ((v, "operands") in property) {
+		n = split(property[v, "operands"], words, " ")
+		fewest[v] = words[1]
+		if (n > 1)
+			most_of[v] = words[2]
+	}
+}
+
+function aliases(v,    n, i, words, text) {
+	n = split(others[v], words, " ")
+	text = "(const struct verb_alias[]){"
+	for (i = 1; i <= n; i++)
+		text = text "{" quoted(words[i]) ", " \
+			quoted(meaning[v, words[i]]) "}, "
+	return text "{0}}"
 }
 
 function max(a, b) {
@@ -443,8 +460,8 @@ function print_source(    v, o) {
 	print "const struct verb options_verbs[] = {"
 	for (v = 1; v <= verbs; v++) {
 		count_operands(v)
-		print "\t{.name = " quoted(verb[v]) ", .other = " \
-			quoted(property[v, "also"]) ", .operands = \"" \
+		print "\t{.name = " quoted(verb[v]) ", .others = " \
+			aliases(v) ", .operands = \"" \
 			usage[v] "\", .summary = " \
 			quoted(property[v, "summary"]) ", .text = " \
 			(about[v] == "" ? "\"\"" : quoted(about[v])) \

@@ -158,7 +158,8 @@ gives 0 '--help prints the help' guard --help
 is "$(grep -c '^  [a-z]' "$out")" 10 '--help lists ten verbs'
 says "$out" '`guard help -a` lists every verb'
 gives 0 'help -a prints all verbs' guard help -a
-says "$out" '  undelete '
+says "$out" '  prune '
+says "$out" '(or: undelete)'
 says "$out" 'guard'
 gives 0 '--version prints the version' guard --version
 for verb in run status diff apply discard undo snapshot log ls show restore; do

@@ -86,10 +86,10 @@ rest() {
 	run\ --home) echo '-q -C .. -- true' ;;
 	run\ *) echo '-q -- true' ;;
 	exec\ --json) echo '--all -- true' ;;
+	exec\ --shell) echo "-q $run" ;;
 	exec\ *) echo "-q $run -- true" ;;
 	stop\ --snapshot) ;;
 	stop\ *) echo "$run" ;;
-	shell\ *) echo "-q $run" ;;
 	apply\ --continue | apply\ --abort | apply\ -n | apply\ --dry-run) ;;
 	apply\ -p | apply\ --patch) ;;
 	apply\ --follow) echo '-y' ;;
@@ -105,20 +105,23 @@ rest() {
 	export\ --tar) echo "$run" ;;
 	export\ *) echo "--tar $run" ;;
 	snapshot\ *) echo '-q' ;;
-	find\ *) echo f1.c ;;
+	log\ --find | log\ --ignore-case | log\ -i | log\ --at | log\ --all-versions) echo '--find f1.c' ;;
 	grep\ *) echo f1 ;;
-	ls\ * | show\ *) echo 1 ;;
+	show\ *) echo 1 ;;
 	restore\ *) echo '-n -y src' ;;
 	explain\ --hidden) ;;
 	explain\ *) echo src ;;
-	pin\ * | unpin\ *) echo 1 ;;
+	pin\ *) echo 1 ;;
+	prune\ --undo) echo -q ;;
+	verify\ -y | verify\ --yes) echo '-q --repair' ;;
+	verify\ --repair) echo '-y -q' ;;
 	prune\ *) echo '-n -q' ;;
 	purge\ --confirm) echo src/f9.c ;;
 	purge\ --everything) echo '-q -n' ;;
 	purge\ *) echo '-n src/f9.c' ;;
 	agents\ --json) ;;
 	agents\ --undo) echo '-y claude' ;;
-	agents\ --reset | repair\ *) echo '-y -q' ;;
+	agents\ --reset) echo '-y -q' ;;
 	agents\ *) echo '-y --reset claude' ;;
 	esac
 }

@@ -78,7 +78,7 @@ static void the_verb_that_was_meant_is_named(void **state)
 	assert_string_equal(options_near_verb("accept")->name, "apply");
 	assert_string_equal(options_near_verb("rollback")->name, "undo");
 	assert_string_equal(options_near_verb("delete")->name, "discard");
-	assert_string_equal(options_near_verb("undelet")->name, "undelete");
+	assert_string_equal(options_near_verb("undelet")->name, "prune");
 	assert_null(options_near_verb("xyzzy"));
 	assert_null(options_near_verb("q"));
 	assert_null(options_near_verb(""));
@@ -135,6 +135,22 @@ static void complain(const char *verb, char *option, const char *expected)
 	auto_free char *text = complaint(verb, argv);
 
 	assert_non_null(strstr(text, expected));
+}
+
+static void a_name_may_stand_for_a_verb_with_an_option(void **state)
+{
+	char *ls[] = {"ls", "-z", "12", "src", NULL};
+	char *redo[] = {"undelete", "-n", NULL};
+	struct options o;
+	auto_free char *text = complaint("undelete", redo);
+
+	(void)state;
+	assert_int_equal(parse("ls", ls, &o), OPTIONS_OK);
+	assert_string_equal(o.verb->name, "show");
+	assert_true(o.list);
+	assert_int_equal(o.listing, OPTION_LISTING_RAW);
+	options_free(&o);
+	assert_non_null(strstr(text, "--undo and --dry-run exclude"));
 }
 
 static void a_bad_option_is_named_with_what_is_wrong(void **state)
@@ -358,15 +374,15 @@ static void options_that_exclude_each_other_are_named(void **state)
 
 static void operands_are_counted(void **state)
 {
-	char *many[] = {"du", "x", NULL}, *few[] = {"ls", NULL};
-	char *third[] = {"ls", "1", "a", "b", NULL};
-	auto_free char *a = complaint("du", many);
-	auto_free char *b = complaint("ls", few);
-	auto_free char *c = complaint("ls", third);
+	char *many[] = {"doctor", "x", NULL}, *few[] = {"show", NULL};
+	char *third[] = {"show", "1", "a", "b", NULL};
+	auto_free char *a = complaint("doctor", many);
+	auto_free char *b = complaint("show", few);
+	auto_free char *c = complaint("show", third);
 
 	(void)state;
 	assert_non_null(strstr(a, "unexpected argument 'x'\n"));
-	assert_non_null(strstr(b, "expected SNAP [PATH]"));
+	assert_non_null(strstr(b, "expected SNAP[:PATH]"));
 	assert_non_null(strstr(c, "unexpected argument 'b': expected SNAP"));
 }
 
@@ -380,6 +396,7 @@ int main(void)
 		cmocka_unit_test(operands_are_counted),
 		cmocka_unit_test(a_verb_is_found_by_both_of_its_names),
 		cmocka_unit_test(the_verb_that_was_meant_is_named),
+		cmocka_unit_test(a_name_may_stand_for_a_verb_with_an_option),
 		cmocka_unit_test(options_and_operands_may_mix),
 		cmocka_unit_test(the_command_of_a_run_keeps_its_own_options),
 		cmocka_unit_test(a_bad_option_is_named_with_what_is_wrong),
