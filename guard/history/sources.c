@@ -10,15 +10,11 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "guard/history/history.h"
-#include "guard/history/newer_version.h"
 #include "guard/history/pathglob.h"
 #include "guard/state/report.h"
 #include "guard/change/resolve_run.h"
 #include "snapshot/tree/catalog.h"
 #include "snapshot/tree/time_spec.h"
-
-/* Without --at: so many versions at most are passed over. */
-#define VERSIONS_BACK_MAX 100
 
 static void restore_target_free(struct restore_target *t)
 {
@@ -39,20 +35,77 @@ void sources_free(struct sources *s)
 	*s = (struct sources){0};
 }
 
-/* Whether restore takes it without being told: 1 or 0, or negative. */
-static int is_restorable(const struct sources *s,
-			 const struct restore_target *t, struct err *err)
-{
-	const char *path = path_rest(t->arg, t->snapshot.root_path);
-	const char *reason = t->snapshot.reason;
-	AUTO(entry) struct entry e = {0};
+/* --- the snapshots that have a path --- */
 
-	if (strcmp(reason, "pre-restore") == 0 ||
-	    strcmp(reason, "pre-undo") == 0)
-		return 0;
-	if (tree_lookup(s->store, &t->snapshot.root, path, &e, err) < 0)
+/* May take *s and leave {0}. A result other than 0 ends the loop. */
+typedef int (*version_visit)(void *arg, struct snapshot *s,
+			     const struct entry *e, struct err *err);
+
+/* Calls visit() for each snapshot of the real files that has the path, the
+ * newest first. An unread snapshot is skipped, unless memory or descriptors are
+ * lacking: an older one must not take its place then. */
+static int each_version(struct store *store, const char *path,
+			version_visit visit, void *arg, struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	size_t count;
+	int got = 0;
+
+	if (catalog_list(store, &seqs, &count, err) < 0)
 		return -err->num;
-	return !(e.flags & ENTRY_INCOMPLETE);
+	while (count-- && got == 0) {
+		AUTO(snapshot) struct snapshot s = {0};
+		AUTO(entry) struct entry e = {0};
+		struct err damage;
+
+		got = catalog_load(store, seqs[count], &s, &damage);
+		if (err_is_exhaustion(got)) {
+			*err = damage;
+			return got;
+		}
+		if (got < 0 || !path_below(path, s.root_path) ||
+		    snapshot_of_run(&s)) {
+			got = 0;
+			continue;
+		}
+		got = snapshot_covers_path(store, &s, path, err);
+		if (got > 0)
+			got = tree_lookup(store, &s.root,
+					  path_rest(path, s.root_path), &e,
+					  err);
+		if (got > 0)
+			got = visit(arg, &s, &e, err);
+	}
+	return got;
+}
+
+/* The state before a restore or undo: the user selects it by its number. */
+static bool is_before_restore(const struct snapshot *s)
+{
+	return strcmp(s->reason, "pre-restore") == 0 ||
+	       strcmp(s->reason, "pre-undo") == 0;
+}
+
+/* The newest version with all bytes. */
+struct choice {
+	struct timestamp until; /* not newer; {0}: any that is_before_restore()
+				   does not exclude */
+	struct snapshot *ret;
+};
+
+static int choose_version(void *arg, struct snapshot *s, const struct entry *e,
+			  struct err *err)
+{
+	const struct choice *c = arg;
+
+	(void)err;
+	if (e->flags & ENTRY_INCOMPLETE ||
+	    (c->until.sec ? timestamp_compare(s->time, c->until) > 0
+			  : is_before_restore(s)))
+		return 0;
+	*c->ret = *s;
+	*s = (struct snapshot){0};
+	return 1;
 }
 
 /* A snapshot that is named by its number, or counted back to, is used exactly;
@@ -72,86 +125,24 @@ static bool may_take_newest(const struct sources *s,
 }
 
 /*
- * For a time: the newest snapshot not after it that has the complete directory,
- * which a partial snapshot does not have. 0: there is none, or s->at is no
- * time.
+ * For a time, the newest snapshot not after it that has the complete directory,
+ * which a partial snapshot does not have. Without --at, the states before an
+ * earlier restore or undo are skipped (they are reached by number or by undo):
+ * otherwise the second restore of a file would return the content that the
+ * first one (or its --dry-run) replaced. Entries that could not be read
+ * completely are skipped if there is an older complete version.
  */
-static int find_before_time(const struct sources *s, const char *path,
-			    struct snapshot *ret, struct err *err)
+static int find_snapshot(const struct sources *s, const char *path,
+			 struct snapshot *ret, struct err *err)
 {
-	auto_free uint64_t *seqs = NULL;
-	struct timestamp until;
-	size_t count;
+	struct choice c = {.ret = ret};
+	int got = 0;
 
-	if (!s->at || !may_take_newest(s, &until) || !until.sec)
-		return 0;
-	if (catalog_list(s->store, &seqs, &count, err) < 0)
-		return -err->num;
-	while (count--) {
-		AUTO(snapshot) struct snapshot one = {0};
-		AUTO(entry) struct entry e = {0};
-		struct err damage;
-		int got;
-
-		got = catalog_load(s->store, seqs[count], &one, &damage);
-		/* An older snapshot must not take the place of an unread one.
-		 */
-		if (err_is_exhaustion(got)) {
-			*err = damage;
-			return got;
-		}
-		if (got < 0 || !path_below(path, one.root_path) ||
-		    snapshot_of_run(&one) ||
-		    timestamp_compare(one.time, until) > 0)
-			continue;
-		got = tree_lookup(s->store, &one.root,
-				  path_rest(path, one.root_path), &e, err);
-		if (got < 0)
-			return got;
-		if (!got || e.flags & ENTRY_INCOMPLETE)
-			continue;
-		*ret = one;
-		one = (struct snapshot){0};
-		return 1;
-	}
-	return 0;
-}
-
-/*
- * Without --at, the states before an earlier restore or undo are skipped (they
- * are reached by number or by undo): otherwise the second restore of a file
- * would return the content that the first one (or its --dry-run) replaced.
- * Entries that could not be read completely are skipped if there is an older
- * complete version.
- */
-static int find_source_snapshot(struct sources *s, struct restore_target *t,
-				struct err *err)
-{
-	size_t back;
-	int got;
-
-	got = find_before_time(s, t->arg, &t->snapshot, err);
+	if (!s->at || (may_take_newest(s, &c.until) && c.until.sec))
+		got = each_version(s->store, path, choose_version, &c, err);
 	if (got)
 		return got < 0 ? got : 0;
-	if (s->at)
-		return catalog_find(s->store, s->at, t->arg, true, &t->snapshot,
-				    err);
-	for (back = 0; back < VERSIONS_BACK_MAX; back++) {
-		auto_free char *time_spec = mem_printf("latest~%zu", back);
-
-		got = catalog_find(s->store, time_spec, t->arg, true,
-				   &t->snapshot, err);
-		if (got == -ENOENT && back)
-			break;
-		if (got < 0)
-			return got;
-		got = is_restorable(s, t, err);
-		if (got)
-			return got < 0 ? got : 0;
-		snapshot_free(&t->snapshot);
-		t->snapshot = (struct snapshot){0};
-	}
-	return catalog_find(s->store, NULL, t->arg, true, &t->snapshot, err);
+	return catalog_find(s->store, s->at, path, true, ret, err);
 }
 
 static int find_source(struct sources *s, char *path, struct err *err)
@@ -161,7 +152,7 @@ static int find_source(struct sources *s, char *path, struct err *err)
 
 	t = VEC_ADD(s);
 	*t = (struct restore_target){.arg = path};
-	if (find_source_snapshot(s, t, err) < 0)
+	if (find_snapshot(s, t->arg, &t->snapshot, err) < 0)
 		return -err->num;
 	t->path = mem_strdup(path_rest(t->arg, t->snapshot.root_path));
 	got = tree_lookup(s->store, &t->snapshot.root, t->path, &t->entry, err);
@@ -226,48 +217,46 @@ static int add_glob_match(void *arg, const char *path, const struct entry *e,
 	return catalog_load(s->store, x->snapshot->seq, &t->snapshot, err);
 }
 
+/* Adds the matches of a snapshot. 1: there are some. */
+static int expand_in(struct expand *x, const struct snapshot *s,
+		     const struct entry *top, struct err *err)
+{
+	int got;
+
+	x->snapshot = s;
+	got = tree_each(x->s->store, top, add_glob_match, x, err);
+	free(TAKE(x->skip));
+	return got < 0 ? got : x->count > 0;
+}
+
+static int expand_version(void *arg, struct snapshot *s, const struct entry *e,
+			  struct err *err)
+{
+	if (e->flags & ENTRY_INCOMPLETE || is_before_restore(s))
+		return 0;
+	return expand_in(arg, s, e, err);
+}
+
+static int expand_at(struct expand *x, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry top = {0};
+	int got = find_snapshot(x->s, x->fixed, &s, err);
+
+	if (got == 0)
+		got = tree_lookup(x->s->store, &s.root,
+				  path_rest(x->fixed, s.root_path), &top, err);
+	return got > 0 ? expand_in(x, &s, &top, err) : got;
+}
+
 static int find_matches(struct sources *s, const char *pattern, struct err *err)
 {
 	auto_free char *fixed = pathglob_fixed(pattern);
-	struct restore_target in = {.arg = fixed};
-	struct expand x = {
-		.s = s,
-		.pattern = pattern,
-		.fixed = fixed,
-		.snapshot = &in.snapshot,
-	};
-	size_t back;
-	int got = 0;
+	struct expand x = {.s = s, .pattern = pattern, .fixed = fixed};
+	int got =
+		s->at ? expand_at(&x, err)
+		      : each_version(s->store, fixed, expand_version, &x, err);
 
-	for (back = 0; back < VERSIONS_BACK_MAX && got == 0; back++) {
-		auto_free char *time_spec = mem_printf("latest~%zu", back);
-		AUTO(entry) struct entry top = {0};
-
-		got = find_before_time(s, fixed, &in.snapshot, err);
-		if (got == 0)
-			got = catalog_find(s->store, s->at ? s->at : time_spec,
-					   fixed, true, &in.snapshot, err);
-		if (got == -ENOENT && back)
-			break;
-		if (got < 0)
-			return got;
-		got = s->at ? 1 : is_restorable(s, &in, err);
-		if (got > 0)
-			got = tree_lookup(
-				s->store, &in.snapshot.root,
-				path_rest(fixed, in.snapshot.root_path), &top,
-				err);
-		if (got > 0)
-			got = tree_each(s->store, &top, add_glob_match, &x,
-					err);
-		free(TAKE(x.skip));
-		if (got == 0)
-			got = x.count > 0;
-		snapshot_free(&in.snapshot);
-		in.snapshot = (struct snapshot){0};
-		if (s->at)
-			break;
-	}
 	if (got == 0 || got == -ENOENT)
 		return fail(err, ENOENT, "no stored path matches %s",
 			    text_quote(pattern));
@@ -292,6 +281,96 @@ int sources_find(struct sources *s, const char *arg, struct err *err)
 	return find_matches(s, path, err);
 }
 
+/* --- newer files in partial snapshots --- */
+
+/*
+ * An apply in a large project stores only a few paths
+ * (guard/change/apply_plan.c). Such a snapshot does not have a directory
+ * completely, so that a restore takes the directory from an older snapshot,
+ * although some of its files were stored later.
+ */
+struct newer_search {
+	struct store *store;
+	struct timestamp until; /* {0}: all */
+	const struct restore_target *than;
+	const char *path; /* absolute */
+	struct entry top; /* of the path in the chosen snapshot */
+	uint64_t seq; /* the newest snapshot with such a file, or 0 */
+	bool found;
+};
+
+/* Whether the path or a directory above it matches the pattern. */
+static bool is_newer_wanted(const struct newer_search *n, const char *path)
+{
+	const char *pattern = n->than->pattern;
+	auto_free char *full_path = path_join(n->path, path);
+	size_t least = strlen(n->path);
+	char *slash;
+
+	while (pattern && !pathglob_match(pattern, full_path)) {
+		slash = strrchr(full_path, '/');
+		if (!slash || slash <= full_path + least)
+			return false;
+		*slash = '\0';
+	}
+	return true;
+}
+
+/* A path that a partial snapshot lacks is unknown, not deleted. */
+static int note_newer_entry(void *arg, const char *path, const struct entry *a,
+			    const struct entry *b, struct err *err)
+{
+	struct newer_search *n = arg;
+
+	(void)err;
+	if (b && !S_ISDIR(b->mode) && (!a || !entry_same_content(a, b)) &&
+	    is_newer_wanted(n, path))
+		n->found = true;
+	return 0;
+}
+
+static int search_newer(void *arg, struct snapshot *s, const struct entry *e,
+			struct err *err)
+{
+	struct newer_search *n = arg;
+
+	if (s->seq <= n->than->snapshot.seq)
+		return 1;
+	if (!(s->root.flags & ENTRY_INCOMPLETE) || s->excludes ||
+	    is_before_restore(s) ||
+	    (n->until.sec && timestamp_compare(s->time, n->until) > 0))
+		return 0;
+	n->seq = s->seq;
+	if (tree_diff(n->store, &n->top, e, note_newer_entry, n, err) < 0)
+		return -err->num;
+	/* With a pattern, each snapshot may have other paths. */
+	return n->found || !n->than->pattern;
+}
+
+/* For a directory. 1: a later partial snapshot (*ret_seq) has another version
+ * of one of the paths. */
+static int find_newer(const struct sources *s, const struct restore_target *t,
+		      struct timestamp until, uint64_t *ret_seq,
+		      struct err *err)
+{
+	auto_free char *fixed = t->pattern ? pathglob_fixed(t->pattern) : NULL;
+	struct newer_search n = {
+		.store = s->store,
+		.until = until,
+		.than = t,
+		.path = fixed ? fixed : t->arg,
+	};
+	int got = tree_lookup(s->store, &t->snapshot.root,
+			      path_rest(n.path, t->snapshot.root_path), &n.top,
+			      err);
+
+	if (got >= 0 && S_ISDIR(n.top.mode))
+		got = each_version(s->store, n.path, search_newer, &n, err);
+	entry_free(&n.top);
+	*ret_seq = n.seq;
+	return got < 0 ? got : n.found;
+}
+
 void sources_print(const struct sources *s)
 {
 	size_t i, next;
@@ -299,13 +378,7 @@ void sources_print(const struct sources *s)
 	for (i = 0; i < s->count; i = next) {
 		const struct restore_target *t = &s->items[i];
 		const char *pattern = t->pattern;
-		auto_free char *fixed =
-			pattern ? pathglob_fixed(pattern) : NULL;
-		struct newer_version n = {
-			.than = &t->snapshot,
-			.path = fixed ? fixed : t->arg,
-			.pattern = pattern,
-		};
+		struct timestamp until;
 		struct err err;
 		uint64_t seq;
 		int got;
@@ -320,9 +393,9 @@ void sources_print(const struct sources *s)
 			    text_quote(pattern ? pattern : t->arg),
 			    t->snapshot.seq, text_time(t->snapshot.time),
 			    t->snapshot.reason);
-		if (!may_take_newest(s, &n.until))
+		if (!may_take_newest(s, &until))
 			continue;
-		got = newer_version_find(s->store, &n, &seq, &err);
+		got = find_newer(s, t, until, &seq, &err);
 		if (got < 0)
 			report_warning("%s", err.text);
 		if (got > 0)
