@@ -35,6 +35,63 @@ static void add_version_end(json_t *object, const char *key, uint64_t seq,
 	jsonout_set(object, key, end);
 }
 
+static void print_versions_json(const struct versions *v)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		const struct version *item = &v->items[i];
+		json_t *object = json_object();
+
+		jsonout_text(object, "path", item->path);
+		jsonout_text(object, "type", jsonout_type(item->entry.mode));
+		jsonout_mode(object, item->entry.mode);
+		jsonout_number(object, "size", item->entry.size);
+		jsonout_time(object, "mtime", item->entry.mtime);
+		add_version_end(object, "first", item->first, item->first_time);
+		add_version_end(object, "last", item->last, item->last_time);
+		jsonout_number(object, "snapshots", item->snapshots);
+		jsonout_bool(object, "newest", item->newest);
+		jsonout_add(array, object);
+	}
+	jsonstream_print_list("guard.find/1", "versions", array);
+}
+
+static void print_versions(const struct find_command *f,
+			   const struct versions *v)
+{
+	AUTO(table) struct table t = {.columns = 5, .right = "   r"};
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		const struct version *item = &v->items[i];
+		const struct entry *e = &item->entry;
+		auto_free char *what = mem_strdup(
+			e->flags & ENTRY_INCOMPLETE && !S_ISDIR(e->mode)
+				? "incomplete"
+			: S_ISREG(e->mode) ? text_size(e->size)
+					   : jsonout_type_text(e->mode));
+		auto_free char *seqs =
+			item->first == item->last
+				? mem_printf("%" PRIu64, item->last)
+				: mem_printf("%" PRIu64 "-%" PRIu64,
+					     item->first, item->last);
+		AUTO(buf) struct buf name = {0};
+
+		output_path(&name, item->path, f->cwd);
+		if (S_ISDIR(e->mode))
+			buf_add_char(&name, '/');
+		table_row(&t, (const char *const[]){
+				      seqs, text_time(item->first_time),
+				      item->newest || f->o->at
+					      ? "still there"
+					      : text_time(item->last_time),
+				      what, buf_text(&name)});
+	}
+	table_print(&t, "", stdout);
+}
+
 static int find_command(struct find_command *f, struct err *err)
 {
 	const char *arg = f->o->operands[0];
@@ -44,7 +101,6 @@ static int find_command(struct find_command *f, struct err *err)
 			     .progress = progress_show,
 			     .arg = f};
 	auto_free char *from = NULL;
-	size_t i;
 	int got;
 
 	if (context_open(&c, true, err) < 0 ||
@@ -64,60 +120,10 @@ static int find_command(struct find_command *f, struct err *err)
 	if (got < 0)
 		return got;
 	versions_sort(&v);
-	if (f->o->json) {
-		json_t *array = json_array();
-
-		for (i = 0; i < v.count; i++) {
-			const struct version *item = &v.items[i];
-			json_t *object = json_object();
-
-			jsonout_text(object, "path", item->path);
-			jsonout_text(object, "type",
-				     jsonout_type(item->entry.mode));
-			jsonout_mode(object, item->entry.mode);
-			jsonout_number(object, "size", item->entry.size);
-			jsonout_time(object, "mtime", item->entry.mtime);
-			add_version_end(object, "first", item->first,
-					item->first_time);
-			add_version_end(object, "last", item->last,
-					item->last_time);
-			jsonout_number(object, "snapshots", item->snapshots);
-			jsonout_bool(object, "newest", item->newest);
-			jsonout_add(array, object);
-		}
-		jsonstream_print_list("guard.find/1", "versions", array);
-	} else {
-		AUTO(table) struct table t = {.columns = 5, .right = "   r"};
-
-		for (i = 0; i < v.count; i++) {
-			const struct version *item = &v.items[i];
-			const struct entry *e = &item->entry;
-			auto_free char *what = mem_strdup(
-				e->flags & ENTRY_INCOMPLETE && !S_ISDIR(e->mode)
-					? "incomplete"
-				: S_ISREG(e->mode)
-					? text_size(e->size)
-					: jsonout_type_text(e->mode));
-			auto_free char *seqs =
-				item->first == item->last
-					? mem_printf("%" PRIu64, item->last)
-					: mem_printf("%" PRIu64 "-%" PRIu64,
-						     item->first, item->last);
-			AUTO(buf) struct buf name = {0};
-
-			output_path(&name, item->path, f->cwd);
-			if (S_ISDIR(e->mode))
-				buf_add_char(&name, '/');
-			table_row(&t,
-				  (const char *const[]){
-					  seqs, text_time(item->first_time),
-					  item->newest || f->o->at
-						  ? "still there"
-						  : text_time(item->last_time),
-					  what, buf_text(&name)});
-		}
-		table_print(&t, "", stdout);
-	}
+	if (f->o->json)
+		print_versions_json(&v);
+	else
+		print_versions(f, &v);
 	if (!v.count && !f->o->json)
 		output_print("no snapshot of %s has %s%s",
 			     f->o->all ? "any project" : text_quote(from),

@@ -115,15 +115,75 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 	return STATUS_OK;
 }
 
-static int import(struct context *c, int count, char **argv, int dashed,
-		  const struct options *o, struct err *err)
+static void print_ref(const struct gitimport_ref *r)
+{
+	AUTO(buf) struct buf line = {0};
+	size_t width;
+
+	buf_printf(&line, "  %-5s  %.*s  ", r->known ? "known" : "new",
+		   ID_SHOWN, r->id.hex);
+	width = line.len + NAME_WIDTH;
+	text_escape_name(&line, r->name);
+	while (line.len < width)
+		buf_add_char(&line, ' ');
+	if (strcmp(r->type, "commit") != 0)
+		buf_printf(&line, "  (%s)", r->type);
+	buf_add_text(&line, "  ");
+	text_escape_name(&line, r->subject);
+	(void)printf("%s%s%s\n", r->known ? output_style(STYLE_FAINT) : "",
+		     buf_text(&line), r->known ? output_style(STYLE_NONE) : "");
+}
+
+static void print_refs(const struct gitimport_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		print_ref(&list->items[i]);
+	for (i = 0; i < list->notes->count; i++)
+		output_warn("%s", list->notes->items[i]);
+}
+
+/* Shows, asks and imports. *ret_done: the refs are in the repository. */
+static int import_listed(struct context *c, struct session *s,
+			 struct gitimport *im, const struct options *o,
+			 bool *ret_done, struct err *err)
+{
+	const struct gitimport_list *list = gitimport_listed(im);
+	auto_free char *run = choose_run_text(s);
+
+	if (!list->fresh) {
+		output_print("run %s has no commits that %s lacks",
+			     session_label(s), text_quote(s->project));
+		return STATUS_OK;
+	}
+	if (o->dry_run) {
+		print_import_summary(s, list, "would go to");
+		return STATUS_OK;
+	}
+	if (!o->yes)
+		print_import_summary(s, list, "can go to");
+	if (!output_confirm(o->yes,
+			    "guard: import the commits of %s into %s below "
+			    "%s/?",
+			    run, text_quote(s->project), list->prefix))
+		return STATUS_REFUSED;
+	if (importer_write(c, s, im, err) < 0)
+		return -err->num;
+	*ret_done = true;
+	print_import_summary(s, list, "imported to");
+	if (!o->ff)
+		hint_merges(list);
+	return STATUS_OK;
+}
+
+static int import(struct context *c, const struct options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(gitimport) struct gitimport *im = NULL;
-	const struct gitimport_list *list;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
-	auto_free char *run = NULL;
 	struct err ignored;
+	bool done = false;
 	int got;
 
 	if (!gitrun_program())
@@ -131,9 +191,11 @@ static int import(struct context *c, int count, char **argv, int dashed,
 			    "import needs git: run apt install git (the run is "
 			    "kept)");
 	if (context_open(c, true, err) < 0 ||
-	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
+	    resolve_run_open(c, o->count, o->operands, o->dashed, false, &p,
+			     err) < 0)
 		return -err->num;
-	got = o->dry_run ? 0 : choose_run_check(c, &p, o->yes, argv, err);
+	got = o->dry_run ? 0
+			 : choose_run_check(c, &p, o->yes, o->operands, err);
 	if (got)
 		return got;
 	if (resolve_run_has_paths(&p))
@@ -148,75 +210,21 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	if (importer_open(c, &p.session, true, &im, err) < 0)
 		return err_context(err, "nothing imported from run %s",
 				   p.session.id);
-	list = gitimport_listed(im);
-	if (!o->json && !(output_is_quiet() && o->yes)) {
-		size_t i;
-
-		for (i = 0; i < list->count; i++) {
-			const struct gitimport_ref *r = &list->items[i];
-			AUTO(buf) struct buf line = {0};
-			size_t width;
-
-			buf_printf(&line, "  %-5s  %.*s  ",
-				   r->known ? "known" : "new", ID_SHOWN,
-				   r->id.hex);
-			width = line.len + NAME_WIDTH;
-			text_escape_name(&line, r->name);
-			while (line.len < width)
-				buf_add_char(&line, ' ');
-			if (strcmp(r->type, "commit") != 0)
-				buf_printf(&line, "  (%s)", r->type);
-			buf_add_text(&line, "  ");
-			text_escape_name(&line, r->subject);
-			(void)printf("%s%s%s\n",
-				     r->known ? output_style(STYLE_FAINT) : "",
-				     buf_text(&line),
-				     r->known ? output_style(STYLE_NONE) : "");
-		}
-		for (i = 0; i < list->notes->count; i++)
-			output_warn("%s", list->notes->items[i]);
-	}
+	if (!o->json && !(output_is_quiet() && o->yes))
+		print_refs(gitimport_listed(im));
 	if (p.session.root_count > 1 &&
 	    changes_load(&p.session, NULL, &changes, &ignored) == 0)
 		changes_report_excluded(&changes, "imports are", true);
-	if (list->fresh) {
-		if (o->dry_run) {
-			if (o->json)
-				print_import_json(&p.session, list, false);
-			print_import_summary(&p.session, list, "would go to");
-			return STATUS_OK;
-		}
-		run = choose_run_text(&p.session);
-		if (!o->yes)
-			print_import_summary(&p.session, list, "can go to");
-		if (!output_confirm(o->yes,
-				    "guard: import the commits of %s into %s "
-				    "below %s/?",
-				    run, text_quote(p.session.project),
-				    list->prefix)) {
-			if (o->json)
-				print_import_json(&p.session, list, false);
-			return STATUS_REFUSED;
-		}
-		if (importer_write(c, &p.session, im, err) < 0)
-			return -err->num;
-		if (o->json)
-			print_import_json(&p.session, list, true);
-		print_import_summary(&p.session, list, "imported to");
-		if (!o->ff)
-			hint_merges(list);
-		return fast_forward_branch(c, &p.session, im, o, err);
-	}
-	if (o->json)
-		print_import_json(&p.session, list, false);
-	output_print("run %s has no commits that %s lacks",
-		     session_label(&p.session), text_quote(p.session.project));
-	return fast_forward_branch(c, &p.session, im, o, err);
+	got = import_listed(c, &p.session, im, o, &done, err);
+	if (got >= 0 && o->json)
+		print_import_json(&p.session, gitimport_listed(im), done);
+	return got == STATUS_OK ? fast_forward_branch(c, &p.session, im, o, err)
+				: got;
 }
 
 int cmd_import(const struct options *o, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 
-	return import(&c, o->count, o->operands, o->dashed, o, err);
+	return import(&c, o, err);
 }

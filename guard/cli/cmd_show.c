@@ -67,6 +67,83 @@ static int show_entry(struct store *store, const struct entry *e,
 				      err);
 }
 
+static const char *note_kind(const struct note *n)
+{
+	return n->kind == NOTE_MOVED ? "moved" : "incomplete";
+}
+
+static void print_snapshot_json(const struct snapshot *s)
+{
+	json_t *object = json_object(), *notes = json_array();
+	size_t i;
+
+	jsonout_text(object, "schema", "guard.show/1");
+	jsonout_number(object, "snapshot", s->seq);
+	jsonout_number(object, "parent", s->parent);
+	jsonout_time(object, "time", s->time);
+	jsonout_text(object, "reason", s->reason);
+	jsonout_text(object, "run", s->run_id);
+	jsonout_text(object, "command", s->command);
+	jsonout_text(object, "message", s->message);
+	jsonout_text(object, "root", s->root_path);
+	jsonout_origin(object, s);
+	jsonout_number(object, "files", s->files);
+	jsonout_number(object, "folders", s->dirs);
+	jsonout_number(object, "bytes", s->bytes);
+	for (i = 0; i < s->note_count; i++) {
+		const struct note *n = &s->notes[i];
+		json_t *note = json_object();
+
+		jsonout_text(note, "path", n->path);
+		jsonout_text(note, "kind", note_kind(n));
+		jsonout_text(note, "reason", n->text);
+		jsonout_add(notes, note);
+	}
+	jsonout_texts(object, "tags", s->tags);
+	jsonout_texts(object, "excludes", s->excludes);
+	jsonout_set(object, "notes", notes);
+	jsonstream_print(object);
+}
+
+static void print_snapshot(const struct snapshot *s)
+{
+	const struct {
+		const char *name, *value;
+	} fields[] = {
+		{"of", s->root_path},
+		{"taken", text_time(s->time)},
+		{"reason", s->reason},
+		{"run", s->run_id},
+		{"command", s->command},
+		{"message", s->message},
+		{"host", s->host ? s->host : ""},
+	};
+	AUTO(buf) struct buf b = {0};
+	size_t k;
+
+	(void)printf("%-10s %" PRIu64 "\n", "snapshot", s->seq);
+	for (k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
+		text_escape_name(&b, fields[k].value);
+		print_field(fields[k].name, &b);
+	}
+	output_list(&b, s->tags);
+	print_field("tags", &b);
+	output_list(&b, s->excludes);
+	print_field("without", &b);
+	(void)printf("%-10s %s in %s, %s\n", "holds",
+		     text_count(s->files, "file"),
+		     text_count(s->dirs, "directory"), text_size(s->bytes));
+	for (k = 0; k < s->note_count; k++) {
+		const struct note *n = &s->notes[k];
+
+		text_escape_name(&b, n->path);
+		buf_add_text(&b, n->text[0] ? ": " : "");
+		text_escape_name(&b, n->text);
+		(void)printf("%-10s %s\n", note_kind(n), buf_text(&b));
+		buf_clear(&b);
+	}
+}
+
 static int show_snapshot(struct context *c, const char *when, const char *arg,
 			 const struct options *o, struct err *err)
 {
@@ -80,81 +157,10 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 		    0)
 		return -err->num;
 	if (!arg) {
-		if (o->json) {
-			json_t *object = json_object(), *notes = json_array();
-			size_t i;
-
-			jsonout_text(object, "schema", "guard.show/1");
-			jsonout_number(object, "snapshot", s.seq);
-			jsonout_number(object, "parent", s.parent);
-			jsonout_time(object, "time", s.time);
-			jsonout_text(object, "reason", s.reason);
-			jsonout_text(object, "run", s.run_id);
-			jsonout_text(object, "command", s.command);
-			jsonout_text(object, "message", s.message);
-			jsonout_text(object, "root", s.root_path);
-			jsonout_origin(object, &s);
-			jsonout_number(object, "files", s.files);
-			jsonout_number(object, "folders", s.dirs);
-			jsonout_number(object, "bytes", s.bytes);
-			for (i = 0; i < s.note_count; i++) {
-				const struct note *n = &s.notes[i];
-				json_t *note = json_object();
-
-				jsonout_text(note, "path", n->path);
-				jsonout_text(note, "kind",
-					     n->kind == NOTE_MOVED
-						     ? "moved"
-						     : "incomplete");
-				jsonout_text(note, "reason", n->text);
-				jsonout_add(notes, note);
-			}
-			jsonout_texts(object, "tags", s.tags);
-			jsonout_texts(object, "excludes", s.excludes);
-			jsonout_set(object, "notes", notes);
-			jsonstream_print(object);
-		} else {
-			const struct {
-				const char *name, *value;
-			} fields[] = {
-				{"of", s.root_path},
-				{"taken", text_time(s.time)},
-				{"reason", s.reason},
-				{"run", s.run_id},
-				{"command", s.command},
-				{"message", s.message},
-				{"host", s.host ? s.host : ""},
-			};
-			AUTO(buf) struct buf b = {0};
-			size_t k;
-
-			(void)printf("%-10s %" PRIu64 "\n", "snapshot", s.seq);
-			for (k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
-				text_escape_name(&b, fields[k].value);
-				print_field(fields[k].name, &b);
-			}
-			output_list(&b, s.tags);
-			print_field("tags", &b);
-			output_list(&b, s.excludes);
-			print_field("without", &b);
-			(void)printf("%-10s %s in %s, %s\n", "holds",
-				     text_count(s.files, "file"),
-				     text_count(s.dirs, "directory"),
-				     text_size(s.bytes));
-			for (k = 0; k < s.note_count; k++) {
-				const struct note *n = &s.notes[k];
-
-				text_escape_name(&b, n->path);
-				buf_add_text(&b, n->text[0] ? ": " : "");
-				text_escape_name(&b, n->text);
-				(void)printf("%-10s %s\n",
-					     n->kind == NOTE_MOVED
-						     ? "moved"
-						     : "incomplete",
-					     buf_text(&b));
-				buf_clear(&b);
-			}
-		}
+		if (o->json)
+			print_snapshot_json(&s);
+		else
+			print_snapshot(&s);
 		return 0;
 	}
 	got = tree_lookup(c->store, &s.root, path, &e, err);
