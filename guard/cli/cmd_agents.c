@@ -270,9 +270,8 @@ static int reset_agent_home(struct context *c, const char *name, bool yes,
 	return STATUS_OK;
 }
 
-int cmd_agents(const struct options *o, struct err *err)
+int cmd_agents(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	const char *name = o->operands[0];
 	unsigned long runs = 1;
 	int got;
@@ -287,14 +286,12 @@ int cmd_agents(const struct options *o, struct err *err)
 			text_quote(o->operands[1]));
 	if (!o->undo && o->count > 1)
 		return options_usage_error(o, "expected one NAME");
-	if (context_open(&c, false, err) < 0)
-		return -err->num;
 	if (o->reset)
-		got = reset_agent_home(&c, o->reset, o->yes, err);
+		got = reset_agent_home(c, o->reset, o->yes, err);
 	else if (o->undo)
-		got = undo_agent_home(&c, name, runs, o->yes, err);
+		got = undo_agent_home(c, name, runs, o->yes, err);
 	else
-		got = name ? show_profile(&c, name, err)
-			   : list_agents(&c, o->json);
+		got = name ? show_profile(c, name, err)
+			   : list_agents(c, o->json);
 	return got == 0 && !output_finish() ? STATUS_REFUSED : got;
 }

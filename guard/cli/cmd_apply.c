@@ -412,8 +412,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 			      !apply_selection_any(&a.selection);
 	a.in.c = c;
 	a.in.p = &p;
-	if (context_open(c, true, err) < 0 ||
-	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
+	if (resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
 	if (o->commits && resolve_run_has_paths(&p))
 		return fail(err, EINVAL,
@@ -466,7 +465,9 @@ static int apply_followed(void *arg, struct err *err)
 	c.wait_for_lock = true;
 	/* A key that was typed before the question is no answer to it. */
 	(void)tcflush(STDIN_FILENO, TCIFLUSH);
-	got = apply(&c, f->count, f->argv, f->dashed, f->o, err);
+	got = context_open(&c, true, err);
+	if (got == 0)
+		got = apply(&c, f->count, f->argv, f->dashed, f->o, err);
 	/* The next pause may have what this one lacks. */
 	if (got < 0)
 		output_error(err);
@@ -480,8 +481,7 @@ static int follow(struct context *c, const struct options *o, struct err *err)
 	struct followed f = {.dashed = o->dashed, .o = o};
 	int i;
 
-	if (context_open(c, true, err) < 0 ||
-	    resolve_run_open(c, o->count, o->operands, o->dashed, false, &p,
+	if (resolve_run_open(c, o->count, o->operands, o->dashed, false, &p,
 			     err) < 0)
 		return -err->num;
 	if (!resolve_run_is_running(&p.session))
@@ -511,8 +511,6 @@ static int end_interrupted_apply(struct context *c, bool abort, struct err *err)
 {
 	int got;
 
-	if (context_open(c, true, err) < 0)
-		return -err->num;
 	c->roll_back = abort;
 	got = recover_project(c, c->project, err);
 	if (got < 0)
@@ -528,13 +526,11 @@ static int end_interrupted_apply(struct context *c, bool abort, struct err *err)
 	return abort ? STATUS_REFUSED : STATUS_OK;
 }
 
-int cmd_apply(const struct options *o, struct err *err)
+int cmd_apply(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
-
-	c.wait_for_lock = true;
+	c->wait_for_lock = true;
 	if (o->resume || o->abort)
-		return end_interrupted_apply(&c, o->abort, err);
-	return o->follow ? follow(&c, o, err)
-			 : apply(&c, o->count, o->operands, o->dashed, o, err);
+		return end_interrupted_apply(c, o->abort, err);
+	return o->follow ? follow(c, o, err)
+			 : apply(c, o->count, o->operands, o->dashed, o, err);
 }

@@ -318,8 +318,6 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	struct diff_result result = {.compared = true};
 	struct err unexpected;
 
-	if (context_open(c, true, err) < 0)
-		return -err->num;
 	got = diffsnaps_open_runs(c, count - dashed, argv, &a, &b, err);
 	points = got ? 0 : diffsnaps_points(c, count - dashed, argv, err);
 	if (got >= 0 && points >= 0 && got + points &&
@@ -399,14 +397,13 @@ static enum diff_form form_of(const struct options *o)
 		       : form;
 }
 
-int cmd_diff(const struct options *o, struct err *err)
+int cmd_diff(const struct options *o, struct context *c, struct err *err)
 {
 	static const enum diff_layout layouts[] = {
 		[OPTION_LAYOUT_WORDS] = LAYOUT_WORDS,
 		[OPTION_LAYOUT_COLUMNS] = LAYOUT_COLUMNS,
 		[OPTION_LAYOUT_TOOL] = LAYOUT_TOOL,
 	};
-	AUTO(context) struct context c = CONTEXT_NONE;
 	struct diff_options d = {
 		.form = form_of(o),
 		.only_names = o->form == OPTION_FORM_NAME_ONLY,
@@ -427,5 +424,5 @@ int cmd_diff(const struct options *o, struct err *err)
 	/* As in git, color turns colors on. */
 	if (o->word_diff == OPTION_WORD_DIFF_COLOR && !o->color)
 		output_color(OUTPUT_ALWAYS);
-	return diff(&c, o->count, o->operands, o->dashed, &d, err);
+	return diff(c, o->count, o->operands, o->dashed, &d, err);
 }

@@ -4,18 +4,8 @@
 #include "guard/cli/discard.h"
 #include "guard/state/reserve.h"
 
-static int discard_all(struct context *c, struct discard_choice *how,
-		       struct err *err)
+int cmd_discard(const struct options *o, struct context *c, struct err *err)
 {
-	if (context_open(c, true, err) < 0)
-		return -err->num;
-	reserve_release(c->state.fd);
-	return discard_every_run(c, how, err);
-}
-
-int cmd_discard(const struct options *o, struct err *err)
-{
-	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	struct discard_choice how = {
 		.dry = o->dry_run,
@@ -26,19 +16,20 @@ int cmd_discard(const struct options *o, struct err *err)
 
 	if (o->count == 1 && !o->dashed && resolve_run_is_glob(o->operands[0]))
 		how.glob = o->operands[0];
-	if (o->all || how.glob)
-		return discard_all(&c, &how, err);
-	if (context_open(&c, true, err) < 0 ||
-	    resolve_run_open(&c, o->count, o->operands, o->dashed, false, &p,
+	if (o->all || how.glob) {
+		reserve_release(c->state.fd);
+		return discard_every_run(c, &how, err);
+	}
+	if (resolve_run_open(c, o->count, o->operands, o->dashed, false, &p,
 			     err) < 0)
 		return -err->num;
 	p.only = o->only;
-	got = how.dry ? 0 : choose_run_check(&c, &p, how.yes, o->operands, err);
+	got = how.dry ? 0 : choose_run_check(c, &p, how.yes, o->operands, err);
 	if (got)
 		return got;
-	reserve_release(c.state.fd);
-	got = recover_project(&c, p.session.project, err);
-	if ((got < 0 && got != -ENOENT) || resolve_run_lock(&c, &p, err) < 0)
+	reserve_release(c->state.fd);
+	got = recover_project(c, p.session.project, err);
+	if ((got < 0 && got != -ENOENT) || resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
-	return discard_run(&c, &p, &how, err);
+	return discard_run(c, &p, &how, err);
 }

@@ -171,10 +171,11 @@ static void inspect_container(struct doctor *d)
 	print_inspection(d, &inside);
 }
 
-int cmd_doctor(const struct options *o, struct err *err)
+int cmd_doctor(const struct options *o, struct context *c, struct err *err)
 {
 	struct doctor d = {.list = o->json ? json_array() : NULL};
 
+	(void)c;
 	(void)err;
 	sandbox_inspect(print_inspection, &d);
 	inspect_state_dir(&d);

@@ -132,16 +132,15 @@ static void print_du_text(struct du *d)
 				       "directory"));
 }
 
-int cmd_du(const struct options *o, struct err *err)
+int cmd_du(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
-	struct du d = {.c = &c};
+	struct du d = {.c = c};
 	int got;
 
-	got = context_open(&c, false, err);
+	if (context_open(c, false, err) < 0)
+		return -err->num;
 	progress_start("du");
-	if (got == 0)
-		got = measure_usage(&d, err);
+	got = measure_usage(&d, err);
 	progress_end();
 	if (got == 0 && o->json) {
 		json_t *object = json_object(), *runs = json_array();

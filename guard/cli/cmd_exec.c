@@ -178,7 +178,7 @@ static int exec_all_runs(const struct exec_command *v)
 		v->run, v->o->json);
 }
 
-int cmd_exec(const struct options *o, struct err *err)
+int cmd_exec(const struct options *o, struct context *c, struct err *err)
 {
 	static const char *const none[] = {NULL};
 	struct exec_command v = {
@@ -188,6 +188,7 @@ int cmd_exec(const struct options *o, struct err *err)
 	unsigned int left = ENDING_TRIES;
 	int status = RUN_STATUS_GUARD, got;
 
+	(void)c;
 	split_operands(&v);
 	if (!*v.argv || (o->shell && o->count > (v.run != NULL))) {
 		options_usage_error(o, o->shell

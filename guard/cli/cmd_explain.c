@@ -48,11 +48,12 @@ int cmd_explain_paths(const struct run_options *options, char *const *paths,
 }
 
 /* The options of a run in front of paths. */
-int cmd_explain(const struct options *o, struct err *err)
+int cmd_explain(const struct options *o, struct context *c, struct err *err)
 {
 	struct parsed p = {0};
 	int got;
 
+	(void)c;
 	if (!o->hidden && !o->count)
 		return options_usage_error(
 			o, "no PATH given; --hidden lists all masked paths");

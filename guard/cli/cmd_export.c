@@ -159,11 +159,8 @@ static int export_snapshot(struct export *x, int count, char **argv,
 static int export(struct export *x, int count, char **argv, int dashed,
 		  struct err *err)
 {
-	int points;
+	int points = diffsnaps_points(x->c, count > dashed, argv, err);
 
-	if (context_open(x->c, true, err) < 0)
-		return -err->num;
-	points = diffsnaps_points(x->c, count > dashed, argv, err);
 	if (points < 0)
 		return points;
 	return points ? export_snapshot(x, count, argv, err)
@@ -198,10 +195,9 @@ static int export_file(struct export *x, int count, char **argv, int dashed,
 	return got ? got : atomic_publish(&f, path_name(path), err);
 }
 
-int cmd_export(const struct options *o, struct err *err)
+int cmd_export(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
-	struct export x = {.c = &c, .file = o->output, .fd = -1};
+	struct export x = {.c = c, .file = o->output, .fd = -1};
 	int got;
 
 	if (!o->tar)

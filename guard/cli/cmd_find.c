@@ -92,10 +92,10 @@ static void print_versions(const struct find_command *f,
 	table_print(&t, "", stdout);
 }
 
-static int find_command(struct find_command *f, struct err *err)
+static int find_command(struct find_command *f, struct context *c,
+			struct err *err)
 {
 	const char *arg = f->o->operands[0];
-	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(versions)
 	struct versions v = {.want = matches_find_pattern,
 			     .progress = progress_show,
@@ -103,19 +103,16 @@ static int find_command(struct find_command *f, struct err *err)
 	auto_free char *from = NULL;
 	int got;
 
-	if (context_open(&c, true, err) < 0 ||
-	    context_store(&c, STORE_READ, err) < 0)
-		return -err->num;
 	f->cwd = path_resolve(".", err);
-	if (!f->cwd)
+	if (!f->cwd || context_store(c, STORE_READ, err) < 0)
 		return -err->num;
 	if (strchr(arg, '/'))
 		f->whole =
 			*arg == '/' ? mem_strdup(arg) : path_join(f->cwd, arg);
 	from = f->whole ? pathglob_fixed(f->whole)
-			: mem_strdup(f->o->all ? "/" : c.project);
+			: mem_strdup(f->o->all ? "/" : c->project);
 	progress_start("find");
-	got = versions_load(&v, c.store, from, f->o->at, err);
+	got = versions_load(&v, c->store, from, f->o->at, err);
 	progress_end();
 	if (got < 0)
 		return got;
@@ -136,7 +133,7 @@ static int find_command(struct find_command *f, struct err *err)
 							: STATUS_REFUSED;
 }
 
-int cmd_find(const struct options *o, struct err *err)
+int cmd_find(const struct options *o, struct context *c, struct err *err)
 {
 	struct find_command f = {.o = o};
 	int got;
@@ -144,7 +141,7 @@ int cmd_find(const struct options *o, struct err *err)
 	if (!o->count || !*o->operands[0])
 		return options_usage_error(
 			o, "expected one NAME, or one GLOB in quotes");
-	got = find_command(&f, err);
+	got = find_command(&f, c, err);
 	free(f.whole);
 	free(f.cwd);
 	return got;

@@ -308,9 +308,9 @@ static int print_matches(struct grep *g, const struct versions *v,
 	return 0;
 }
 
-static int grep(struct grep *g, char **paths, size_t count, struct err *err)
+static int grep(struct grep *g, struct context *c, char **paths, size_t count,
+		struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(versions)
 	struct versions v = {
 		.want = is_regular_file, .progress = progress_show, .arg = g};
@@ -319,13 +319,12 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 	int got;
 
 	g->cwd = path_resolve(".", err);
-	if (!g->cwd || context_open(&c, true, err) < 0 ||
-	    context_store(&c, STORE_READ, err) < 0)
+	if (!g->cwd || context_store(c, STORE_READ, err) < 0)
 		return -err->num;
-	g->store = c.store;
+	g->store = c->store;
 	progress_start("grep");
 	got = count ? 0
-		    : versions_load(&v, g->store, g->o->all ? "/" : c.project,
+		    : versions_load(&v, g->store, g->o->all ? "/" : c->project,
 				    g->o->at, err);
 	for (i = 0; got == 0 && i < count; i++) {
 		auto_free char *path = resolve_run_path(paths[i], err);
@@ -349,7 +348,7 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 						      : STATUS_REFUSED;
 }
 
-int cmd_grep(const struct options *o, struct err *err)
+int cmd_grep(const struct options *o, struct context *c, struct err *err)
 {
 	struct grep g = {.o = o};
 	int got;
@@ -359,7 +358,7 @@ int cmd_grep(const struct options *o, struct err *err)
 		output_error(err);
 		return STATUS_USAGE;
 	}
-	got = grep(&g, o->operands + 1, (size_t)o->count - 1, err);
+	got = grep(&g, c, o->operands + 1, (size_t)o->count - 1, err);
 	matcher_free(&g.matcher);
 	free(g.cwd);
 	return got;

@@ -177,7 +177,7 @@ static int import_listed(struct context *c, struct session *s,
 	return STATUS_OK;
 }
 
-static int import(struct context *c, const struct options *o, struct err *err)
+int cmd_import(const struct options *o, struct context *c, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(gitimport) struct gitimport *im = NULL;
@@ -220,11 +220,4 @@ static int import(struct context *c, const struct options *o, struct err *err)
 		print_import_json(&p.session, gitimport_listed(im), done);
 	return got == STATUS_OK ? fast_forward_branch(c, &p.session, im, o, err)
 				: got;
-}
-
-int cmd_import(const struct options *o, struct err *err)
-{
-	AUTO(context) struct context c = CONTEXT_NONE;
-
-	return import(&c, o, err);
 }

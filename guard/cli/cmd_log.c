@@ -240,14 +240,10 @@ static int log_actions(struct context *c, const struct options *o,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-int cmd_log(const struct options *o, struct err *err)
+int cmd_log(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
-
 	if (o->find)
-		return cmd_find(o, err);
-	if (context_open(&c, true, err) < 0)
-		return -err->num;
-	return o->actions ? log_actions(&c, o, err)
-			  : log_snapshots(&c, o->operands[0], o, err);
+		return cmd_find(o, c, err);
+	return o->actions ? log_actions(c, o, err)
+			  : log_snapshots(c, o->operands[0], o, err);
 }

@@ -7,25 +7,23 @@
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
 
-int cmd_patch(const struct options *o, struct err *err)
+int cmd_patch(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(resolved_run) struct resolved_run run = RESOLVED_RUN_NONE;
 	AUTO(run_trees) struct run_trees trees = RUN_TREES_NONE;
 	int got;
 
-	if (context_open(&c, true, err) < 0 ||
-	    resolve_run_open(&c, o->count, o->operands, o->dashed, false, &run,
+	if (resolve_run_open(c, o->count, o->operands, o->dashed, false, &run,
 			     err) < 0)
 		return -err->num;
-	got = choose_run_check(&c, &run, true, o->operands, err);
+	got = choose_run_check(c, &run, true, o->operands, err);
 	if (got)
 		return got;
-	if (recover_project(&c, run.session.project, err) < 0 ||
-	    resolve_run_lock(&c, &run, err) < 0 ||
-	    run_trees_load(&c, &run, "patches are", &trees, err) < 0)
+	if (recover_project(c, run.session.project, err) < 0 ||
+	    resolve_run_lock(c, &run, err) < 0 ||
+	    run_trees_load(c, &run, "patches are", &trees, err) < 0)
 		return -err->num;
-	got = patch_print(&c, &run, &trees.base.root, &trees.result, stdout,
+	got = patch_print(c, &run, &trees.base.root, &trees.result, stdout,
 			  !isatty(STDOUT_FILENO), err);
 	if (got < 0)
 		return got;

@@ -64,16 +64,13 @@ static int change_pins(struct context *c, char **argv, size_t count, bool on,
 	return STATUS_OK;
 }
 
-int cmd_pin(const struct options *o, struct err *err)
+int cmd_pin(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
-
 	if (o->remove && !o->count)
 		return options_usage_error(o, "no snapshots given");
-	if (context_open(&c, true, err) < 0 ||
-	    context_store(&c, STORE_READ, err) < 0)
+	if (context_store(c, STORE_READ, err) < 0)
 		return -err->num;
-	return o->count ? change_pins(&c, o->operands, (size_t)o->count,
+	return o->count ? change_pins(c, o->operands, (size_t)o->count,
 				      !o->remove, err)
-			: list_pins(&c, o->json, err);
+			: list_pins(c, o->json, err);
 }

@@ -127,9 +127,9 @@ static int execute_prune(struct context *c, struct prune_command *p,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static int prune_snapshots(struct prune_command *p, struct err *err)
+static int prune_snapshots(struct prune_command *p, struct context *c,
+			   struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(prune_plan) struct prune_plan plan = {0};
 	AUTO(pins) struct pins pins = {0};
 	AUTO(settings) struct settings kept = {0};
@@ -140,23 +140,22 @@ static int prune_snapshots(struct prune_command *p, struct err *err)
 			  .width = output_width()};
 	size_t i;
 
-	if (context_open(&c, false, err) < 0 ||
-	    context_store(&c, STORE_READ, err) < 0)
+	if (context_store(c, STORE_READ, err) < 0)
 		return -err->num;
 	/* Rules of the command line, else those of the config. */
 	rules = p->settings.rules ? &p->settings : &kept;
-	if (settings_load(&c.state, &kept, err) < 0)
+	if (settings_load(&c->state, &kept, err) < 0)
 		return -err->num;
 	p->options.policy = rules->policy;
 	p->options.keep_tags = rules->keep_tags;
 	p->options.max_size =
 		p->settings.max_size ? p->settings.max_size : kept.max_size;
-	if (pins_load(&c.state, &pins, err) < 0)
+	if (pins_load(&c->state, &pins, err) < 0)
 		return -err->num;
 	p->options.pins = pins.items;
 	p->options.pin_count = pins.count;
 	progress_start("prune");
-	got = prune_plan(c.store, &p->options, &plan, err);
+	got = prune_plan(c->store, &p->options, &plan, err);
 	progress_end();
 	if (got < 0)
 		return got;
@@ -174,23 +173,21 @@ static int prune_snapshots(struct prune_command *p, struct err *err)
 			    text_size(plan.needed),
 			    text_size(p->options.max_size));
 	if (!p->o->dry_run)
-		return execute_prune(&c, p, &plan, err);
+		return execute_prune(c, p, &plan, err);
 	if (p->o->json)
 		print_prune_json(&plan, NULL);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
 /* No rule is about them: they can all be had again. */
-static int clear_caches(struct prune_command *p, struct err *err)
+static int clear_caches(struct prune_command *p, struct context *c,
+			struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	struct caches caches;
 
-	if (context_open(&c, false, err) < 0)
-		return -err->num;
 	if (p->o->dry_run)
-		caches_measure(&c.state, &caches);
-	else if (caches_clear(&c.state, &caches, err) < 0)
+		caches_measure(&c->state, &caches);
+	else if (caches_clear(&c->state, &caches, err) < 0)
 		return err_context(err, "clear the caches");
 	if (p->o->json) {
 		json_t *object = json_object();
@@ -213,19 +210,16 @@ static int clear_caches(struct prune_command *p, struct err *err)
 }
 
 /* The rules do not apply to the trash. */
-static int empty_both_trashes(struct prune_command *p, struct err *err)
+static int empty_both_trashes(struct prune_command *p, struct context *c,
+			      struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	struct trashes t;
 	json_t *object;
-	int got;
+	int got = context_store(c, STORE_READ, err);
 
-	if (context_open(&c, false, err) < 0)
-		return -err->num;
-	got = context_store(&c, STORE_READ, err);
 	if (got < 0 && got != -ENOENT)
 		return got;
-	trashes_measure(&c, &t);
+	trashes_measure(c, &t);
 	if (!p->o->dry_run) {
 		if (!output_confirm(
 			    p->o->yes,
@@ -233,9 +227,9 @@ static int empty_both_trashes(struct prune_command *p, struct err *err)
 			    "undelete can restore its contents afterwards.",
 			    text_size(t.runs.bytes + t.versions.bytes)))
 			return STATUS_REFUSED;
-		if (trashes_empty(&c, err) < 0)
+		if (trashes_empty(c, err) < 0)
 			return -err->num;
-		state_log(&c.state, "empty-trash", NULL);
+		state_log(&c->state, "empty-trash", NULL);
 	}
 	if (p->o->json) {
 		object = json_object();
@@ -253,7 +247,7 @@ static int empty_both_trashes(struct prune_command *p, struct err *err)
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-int cmd_prune(const struct options *o, struct err *err)
+int cmd_prune(const struct options *o, struct context *c, struct err *err)
 {
 	struct prune_command p = {
 		.o = o,
@@ -264,18 +258,18 @@ int cmd_prune(const struct options *o, struct err *err)
 	int got;
 
 	if (o->undo)
-		return cmd_undelete(o, err);
+		return cmd_undelete(o, c, err);
 	if (o->count)
 		return options_usage_error(o, "%s: snapshots go with --undo",
 					   text_quote(o->operands[0]));
 	if (read_rules(&p, err) < 0)
 		got = options_usage_error(o, "%s", err->text);
 	else if (o->caches)
-		got = clear_caches(&p, err);
+		got = clear_caches(&p, c, err);
 	else if (o->trash)
-		got = empty_both_trashes(&p, err);
+		got = empty_both_trashes(&p, c, err);
 	else
-		got = prune_snapshots(&p, err);
+		got = prune_snapshots(&p, c, err);
 	settings_free(&p.settings);
 	return got;
 }

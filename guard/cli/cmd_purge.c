@@ -278,33 +278,33 @@ static bool is_in_agent_home(const struct state *state, const char *path)
 	return fnmatch("agents/*/home/*", path_rest(path, state->path), 0) == 0;
 }
 
-static int purge_versions(struct purge_command *p, struct err *err)
+static int purge_versions(struct purge_command *p, struct context *c,
+			  struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free char *layers = NULL;
 	const struct versions *others = &p->others;
 	size_t i;
 
 	p->here = path_resolve(".", err);
 	p->path = p->here ? resolve_run_path(p->arg, err) : NULL;
-	if (!p->path || context_open(&c, true, err) < 0)
+	if (!p->path)
 		return -err->num;
-	if (path_below(c.state.path, p->path) ||
-	    (path_below(p->path, c.state.path) &&
-	     !is_in_agent_home(&c.state, p->path)))
+	if (path_below(c->state.path, p->path) ||
+	    (path_below(p->path, c->state.path) &&
+	     !is_in_agent_home(&c->state, p->path)))
 		return fail(err, EPERM, "%s overlaps guard's own state",
 			    text_quote(p->arg));
-	if (recover_project(&c, c.project, err) < 0 ||
-	    context_store(&c, STORE_READ, err) < 0 ||
-	    versions_load(&p->versions, c.store, p->path, NULL, err) < 0)
+	if (recover_project(c, c->project, err) < 0 ||
+	    context_store(c, STORE_READ, err) < 0 ||
+	    versions_load(&p->versions, c->store, p->path, NULL, err) < 0)
 		return -err->num;
 	versions_sort(&p->versions);
 	p->others.want = has_purged_bytes;
 	p->others.arg = p;
-	if (versions_load(&p->others, c.store, "/", NULL, err) < 0)
+	if (versions_load(&p->others, c->store, "/", NULL, err) < 0)
 		return -err->num;
 	versions_sort(&p->others);
-	if (clear_runs(&c, p, true, err) < 0)
+	if (clear_runs(c, p, true, err) < 0)
 		return -err->num;
 	if (!p->versions.count && !p->layers)
 		return fail(err, ENOENT,
@@ -331,24 +331,24 @@ static int purge_versions(struct purge_command *p, struct err *err)
 			    "it again",
 			    text_quote(p->arg));
 	if (!p->o->dry_run)
-		return is_confirmed(p) ? execute_purge(&c, p, err)
+		return is_confirmed(p) ? execute_purge(c, p, err)
 				       : STATUS_REFUSED;
 	if (p->o->json)
 		print_purge_json(p, NULL);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-int cmd_purge(const struct options *o, struct err *err)
+int cmd_purge(const struct options *o, struct context *c, struct err *err)
 {
 	struct purge_command p = {.o = o, .arg = o->operands[0]};
 	int got;
 
 	if (o->everything)
-		return purge_everything(o->confirm, o->dry_run, o->json, err);
+		return purge_everything(c, o, err);
 	if (!p.arg)
 		return options_usage_error(o, "expected one PATH, or "
 					      "--everything without PATH");
-	got = purge_versions(&p, err);
+	got = purge_versions(&p, c, err);
 	versions_free(&p.versions);
 	versions_free(&p.others);
 	free(p.path);

@@ -185,9 +185,9 @@ static void print_repair_json(const struct repair_command *r,
 	jsonstream_print(object);
 }
 
-static int check_and_repair(struct repair_command *r, struct err *err)
+static int check_and_repair(struct repair_command *r, struct context *c,
+			    struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	struct repair_result result = {0};
 	const char *skip[2] = {NULL, NULL};
 	struct repair_options o = {
@@ -200,13 +200,11 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 	};
 	int got;
 
-	if (context_open(&c, false, err) < 0)
+	skip[0] = c->state.path;
+	if (warn_of_workspaces(&c->state, err) < 0 ||
+	    trash_damaged_runs(c, r->yes, err) < 0)
 		return -err->num;
-	skip[0] = c.state.path;
-	if (warn_of_workspaces(&c.state, err) < 0 ||
-	    trash_damaged_runs(&c, r->yes, err) < 0)
-		return -err->num;
-	got = verify_before_repair(&c, r, err);
+	got = verify_before_repair(c, r, err);
 	if (got < 0)
 		return got;
 	if (got == 0) {
@@ -226,10 +224,10 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 			print_repair_json(r, NULL);
 		return STATUS_REFUSED;
 	}
-	if (drop_caches(&c.state, err) < 0 ||
-	    repair_store(c.state.store_path, &o, &result, err) < 0)
+	if (drop_caches(&c->state, err) < 0 ||
+	    repair_store(c->state.store_path, &o, &result, err) < 0)
 		return -err->num;
-	state_log(&c.state, "repair", NULL);
+	state_log(&c->state, "repair", NULL);
 	if (r->lost)
 		print_repair_json(r, &result);
 	else {
@@ -265,13 +263,13 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 		       : STATUS_REFUSED;
 }
 
-int cmd_repair(const struct options *o, struct err *err)
+int cmd_repair(const struct options *o, struct context *c, struct err *err)
 {
 	struct repair_command r = {
 		.yes = o->yes,
 		.lost = o->json ? json_array() : NULL,
 	};
-	int got = check_and_repair(&r, err);
+	int got = check_and_repair(&r, c, err);
 
 	json_decref(r.lost);
 	return got;

@@ -229,8 +229,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 {
 	int i, got;
 
-	if (context_open(r->in.c, false, err) < 0 ||
-	    context_store(r->in.c, STORE_WRITE, err) < 0)
+	if (context_store(r->in.c, STORE_WRITE, err) < 0)
 		return -err->num;
 	r->found.store = r->in.c->store;
 	r->found.at = r->o->at;
@@ -277,10 +276,9 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	return got;
 }
 
-int cmd_restore(const struct options *o, struct err *err)
+int cmd_restore(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
-	struct restore r = {.o = o, .in = {.c = &c, .exact = o->exact}};
+	struct restore r = {.o = o, .in = {.c = c, .exact = o->exact}};
 	int got;
 
 	/* Both are in the order of the words of --overwrite. */
@@ -289,7 +287,7 @@ int cmd_restore(const struct options *o, struct err *err)
 	if (o->exact && r.in.overwrite == OVERWRITE_NEVER)
 		return options_usage_error(
 			o, "--exact and --overwrite never exclude each other");
-	c.wait_for_lock = true;
+	c->wait_for_lock = true;
 	got = restore(&r, o->count, o->operands, err);
 	sources_free(&r.found);
 	restore_paths_free(&r.in);

@@ -4,9 +4,8 @@
 #include "guard/change/recover.h"
 #include "guard/cli/review_session.h"
 
-int cmd_review(const struct options *o, struct err *err)
+int cmd_review(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(apply_plan) struct apply_plan a = APPLY_PLAN_NONE;
 	const struct review_session_options options = {
@@ -21,13 +20,12 @@ int cmd_review(const struct options *o, struct err *err)
 	/* The list stays in memory: a heap of the second thread's own would
 	 * keep 2 MB more. */
 	(void)mallopt(M_ARENA_MAX, 1);
-	a.c = &c;
+	a.c = c;
 	a.p = &p;
-	if (context_open(&c, true, err) < 0 ||
-	    resolve_run_open(&c, o->count, o->operands, o->dashed, false, &p,
+	if (resolve_run_open(c, o->count, o->operands, o->dashed, false, &p,
 			     err) < 0 ||
-	    recover_project(&c, p.session.project, err) < 0 ||
-	    resolve_run_lock(&c, &p, err) < 0)
+	    recover_project(c, p.session.project, err) < 0 ||
+	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
 	return review_session_run(&a, &options, err);
 }

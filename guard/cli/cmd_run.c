@@ -164,11 +164,12 @@ static const struct run_ui ui = {
 
 /* ---- guard run, guard exec ---- */
 
-int cmd_run(const struct options *o, struct err *err)
+int cmd_run(const struct options *o, struct context *c, struct err *err)
 {
 	struct parsed p = {0};
 	int got = run_parse(&p, o, err);
 
+	(void)c;
 	if (got == 0 && !o->why && !*p.options.argv)
 		got = fail(err, EINVAL,
 			   "no command given: guard run [options] -- COMMAND "

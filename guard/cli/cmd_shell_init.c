@@ -73,12 +73,13 @@ static void print_function(bool fish, const char *name)
 			name, name, name);
 }
 
-int cmd_shell_init(const struct options *o, struct err *err)
+int cmd_shell_init(const struct options *o, struct context *c, struct err *err)
 {
 	const char *shell = o->count ? o->operands[0] : "";
 	bool fish = strcmp(shell, "fish") == 0;
 	char **names = NULL, **name;
 
+	(void)c;
 	(void)err;
 	if (!fish && strcmp(shell, "bash") != 0 && strcmp(shell, "zsh") != 0)
 		return options_usage_error(o, "expected bash, zsh or fish");

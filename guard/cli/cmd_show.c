@@ -245,9 +245,9 @@ static int list_snapshot(struct context *c, const char *when, const char *arg,
 	return tree_list(c->store, &e, form, err);
 }
 
-static int list_directory(const struct options *o, struct err *err)
+static int list_directory(const struct options *o, struct context *c,
+			  struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(session) struct session s = SESSION_NONE;
 	auto_free char *path = NULL;
 	AUTO(tree) struct tree tree = {0};
@@ -256,15 +256,12 @@ static int list_directory(const struct options *o, struct err *err)
 		o->json ? TREE_LIST_JSON
 			: (enum tree_list_form)(o->listing -
 						OPTION_LISTING_NAMES);
-	int got;
+	int got = runview_find(c, when, &s, &path, err);
 
-	if (context_open(&c, true, err) < 0)
-		return -err->num;
-	got = runview_find(&c, when, &s, &path, err);
 	if (got == 0) {
-		got = list_snapshot(&c, when, arg, form, err);
+		got = list_snapshot(c, when, arg, form, err);
 	} else if (got > 0) {
-		got = runview_list(&c, &s, *path || !arg ? path : arg, &tree,
+		got = runview_list(c, &s, *path || !arg ? path : arg, &tree,
 				   err);
 		if (got >= 0)
 			tree_list_entries(&tree, form);
@@ -274,21 +271,18 @@ static int list_directory(const struct options *o, struct err *err)
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-int cmd_show(const struct options *o, struct err *err)
+int cmd_show(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free char *when = NULL, *path = NULL;
 	struct time_spec ignored_time;
 	int got;
 
 	if (o->listing)
-		return list_directory(o, err);
+		return list_directory(o, c, err);
 	if (o->count > 1)
 		return options_usage_error(
 			o, "expected SNAP:PATH; --list takes SNAP and PATH");
-	got = context_open(&c, true, err);
-	if (got == 0)
-		got = show_run_path(&c, o->operands[0], o, err);
+	got = show_run_path(c, o->operands[0], o, err);
 	if (got == 0) {
 		locate_split(o->operands[0], &when, &path);
 		/* A path alone: its newest version. */
@@ -298,7 +292,7 @@ int cmd_show(const struct options *o, struct err *err)
 			path = TAKE(when);
 			when = mem_strdup("latest");
 		}
-		got = show_snapshot(&c, when, path, o, err);
+		got = show_snapshot(c, when, path, o, err);
 	}
 	/* The user has left the pager. */
 	if (got < 0 && output_has_failed())

@@ -224,7 +224,7 @@ static int snapshot_command(char **paths, size_t count,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-int cmd_snapshot(const struct options *o, struct err *err)
+int cmd_snapshot(const struct options *o, struct context *c, struct err *err)
 {
 	struct snapshot_command t = {
 		.o = o,
@@ -233,6 +233,7 @@ int cmd_snapshot(const struct options *o, struct err *err)
 	char *const *text;
 	int got;
 
+	(void)c;
 	for (text = o->tag; text && *text; text++)
 		if (!parse_is_word(*text))
 			return options_usage_error(

@@ -376,15 +376,14 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 	return STATUS_OK;
 }
 
-int cmd_status(const struct options *o, struct err *err)
+int cmd_status(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	struct status_options s = {.o = o};
 	const char *operand = o->operands[0];
 	int got;
 
 	if (o->disk)
-		return cmd_du(o, err);
+		return cmd_du(o, c, err);
 	if (operand && resolve_run_is_glob(operand)) {
 		s.glob = operand;
 	} else if (operand && chdir(operand) < 0) {
@@ -394,7 +393,7 @@ int cmd_status(const struct options *o, struct err *err)
 			return -err->num;
 		s.glob = s.name = operand;
 	}
-	got = status(&c, &s, err);
+	got = status(c, &s, err);
 	free(s.unfinished);
 	return got;
 }

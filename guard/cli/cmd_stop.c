@@ -11,10 +11,8 @@ static int stop(struct context *c, int grace_ms, char **operands,
 		struct err *err)
 {
 	AUTO(session) struct session s = SESSION_NONE;
-	int got = context_open(c, true, err);
+	int got = choose_run_live(c, operands, &s, err);
 
-	if (got == 0)
-		got = choose_run_live(c, operands, &s, err);
 	if (got)
 		return got;
 	got = resolve_run_is_running(&s) ? live_stop(&s, grace_ms, err) : 0;
@@ -37,10 +35,8 @@ static int stop_snapshot(struct context *c, struct err *err)
 	AUTO(session) struct session s = SESSION_NONE;
 	auto_free char *run_id = NULL;
 	struct storing storing;
-	int got = context_open(c, true, err);
+	int got;
 
-	if (got < 0)
-		return got;
 	if (!storing_find(c->state.workspaces_fd, c->project, &storing))
 		return fail(err, ENOENT, "no snapshot of %s is being taken",
 			    text_quote(c->project));
@@ -61,10 +57,8 @@ static int stop_snapshot(struct context *c, struct err *err)
 	return STATUS_OK;
 }
 
-int cmd_stop(const struct options *o, struct err *err)
+int cmd_stop(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
-
-	return o->snapshot ? stop_snapshot(&c, err)
-			   : stop(&c, (int)o->time, o->operands, err);
+	return o->snapshot ? stop_snapshot(c, err)
+			   : stop(c, (int)o->time, o->operands, err);
 }

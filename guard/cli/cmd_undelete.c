@@ -68,9 +68,8 @@ static int undelete_and_print(struct context *c, const uint64_t *seqs,
 	return STATUS_OK;
 }
 
-int cmd_undelete(const struct options *o, struct err *err)
+int cmd_undelete(const struct options *o, struct context *c, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	size_t count = (size_t)o->count, i;
 	auto_free uint64_t *seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
 	unsigned long number;
@@ -87,8 +86,6 @@ int cmd_undelete(const struct options *o, struct err *err)
 				text_quote(text));
 		seqs[i] = number;
 	}
-	if (context_open(&c, false, err) < 0)
-		return -err->num;
-	return count ? undelete_and_print(&c, seqs, count, o->json, err)
-		     : list_trash(&c, o->json, err);
+	return count ? undelete_and_print(c, seqs, count, o->json, err)
+		     : list_trash(c, o->json, err);
 }

@@ -294,9 +294,7 @@ static int undo_or_redo(struct undo *u, int count, char **operands,
 
 	u->by_run =
 		count && parse_number(operands[0], ACTIONS_MAX, &number) < 0;
-	got = context_open(u->c, true, err) < 0 || undo_find(u, err) < 0
-		      ? -err->num
-		      : 0;
+	got = undo_find(u, err) < 0 ? -err->num : 0;
 	u->count = 1;
 	if (got == 0)
 		got = count	? read_operand(u, operands[0], err)
@@ -305,11 +303,11 @@ static int undo_or_redo(struct undo *u, int count, char **operands,
 	return got < 0 ? got : undo_many(u, err);
 }
 
-static int run_verb(const struct options *o, bool redo, struct err *err)
+static int run_verb(const struct options *o, struct context *c, bool redo,
+		    struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	struct undo u = {
-		.c = &c, .redo = redo, .dry = o->dry_run, .yes = o->yes};
+		.c = c, .redo = redo, .dry = o->dry_run, .yes = o->yes};
 	const char *text = o->operands[0];
 	int got;
 
@@ -318,18 +316,18 @@ static int run_verb(const struct options *o, bool redo, struct err *err)
 		return options_usage_error(o,
 					   "%s: expected a number from 1 to %d",
 					   text_quote(text), ACTIONS_MAX);
-	c.wait_for_lock = true;
+	c->wait_for_lock = true;
 	got = undo_or_redo(&u, o->count, o->operands, err);
 	undo_free(&u);
 	return got;
 }
 
-int cmd_undo(const struct options *o, struct err *err)
+int cmd_undo(const struct options *o, struct context *c, struct err *err)
 {
-	return run_verb(o, false, err);
+	return run_verb(o, c, false, err);
 }
 
-int cmd_redo(const struct options *o, struct err *err)
+int cmd_redo(const struct options *o, struct context *c, struct err *err)
 {
-	return run_verb(o, true, err);
+	return run_verb(o, c, true, err);
 }

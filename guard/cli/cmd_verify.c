@@ -83,23 +83,21 @@ static bool parse_percentage(const char *text, unsigned int *ret)
 	return true;
 }
 
-static int verify_and_report(struct verify_options *o, bool json,
-			     struct err *err)
+static int verify_and_report(struct context *c, struct verify_options *o,
+			     bool json, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	struct verify_command v = {0};
 	struct verify_result result;
 	int got;
 
-	if (context_open(&c, false, err) < 0 ||
-	    context_store(&c, STORE_READ, err) < 0)
+	if (context_store(c, STORE_READ, err) < 0)
 		return -err->num;
 	progress_start("verify");
 	v.faults = json ? json_array() : NULL;
 	o->fault = print_or_add_fault;
 	o->progress = progress_show_bytes;
 	o->arg = &v;
-	got = verify_store(c.store, o, &result, err);
+	got = verify_store(c->store, o, &result, err);
 	progress_end();
 	if (got < 0) {
 		json_decref(v.faults);
@@ -143,15 +141,15 @@ static int verify_and_report(struct verify_options *o, bool json,
 	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;
 }
 
-int cmd_verify(const struct options *o, struct err *err)
+int cmd_verify(const struct options *o, struct context *c, struct err *err)
 {
 	struct verify_options verify = {.read_data = o->read_data};
 
 	if (o->repair)
-		return cmd_repair(o, err);
+		return cmd_repair(o, c, err);
 	if (o->sample && !parse_percentage(o->sample, &verify.sample))
 		return options_usage_error(
 			o, "%s is not a percentage from 1%% to 100%%",
 			text_quote(o->sample));
-	return verify_and_report(&verify, o->json, err);
+	return verify_and_report(c, &verify, o->json, err);
 }

@@ -24,9 +24,13 @@
 #include "guard/cli/jsonout.h"
 
 /* Files of their own for an option of a verb that does something else. */
-int cmd_find(const struct options *o, struct err *err); /* log --find */
-int cmd_undelete(const struct options *o, struct err *err); /* prune --undo */
-int cmd_repair(const struct options *o, struct err *err); /* verify --repair */
-int cmd_du(const struct options *o, struct err *err); /* status --disk */
+int cmd_find(const struct options *o, struct context *c,
+	     struct err *err); /* log --find */
+int cmd_undelete(const struct options *o, struct context *c,
+		 struct err *err); /* prune --undo */
+int cmd_repair(const struct options *o, struct context *c,
+	       struct err *err); /* verify --repair */
+int cmd_du(const struct options *o, struct context *c,
+	   struct err *err); /* status --disk */
 
 #endif

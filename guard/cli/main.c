@@ -14,7 +14,8 @@
 
 /* In the order of options_verbs[]. Each returns the exit status, or a negative
  * errno. */
-static int (*const functions[])(const struct options *o, struct err *err) = {
+static int (*const functions[])(const struct options *o, struct context *c,
+				struct err *err) = {
 #include <guard_calls.h>
 };
 
@@ -64,26 +65,35 @@ static int failure_status(const char *name)
 	return verb && verb->fails ? verb->fails : STATUS_USAGE;
 }
 
+static int call_verb(const struct options *o, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	const struct verb *verb = o->verb;
+
+	if (verb->opens != OPENS_NOTHING &&
+	    context_open(&c, verb->opens == OPENS_PROJECT, err) < 0)
+		return -err->num;
+	return functions[verb - options_verbs](o, &c, err);
+}
+
 static int run_verb(const struct verb *verb, int argc, char **argv)
 {
 	struct options o;
 	struct err err;
-	int status;
+	int status = failure_status(verb->name);
 
 	switch (options_parse(verb, argc, argv, &o)) {
 	case OPTIONS_HELP:
 		status = STATUS_OK;
 		break;
 	case OPTIONS_BAD:
-		status = failure_status(verb->name);
 		break;
-	default:
+	case OPTIONS_OK:
 		if (verb->judges && user_rules_load(&err) < 0) {
 			output_error(&err);
-			status = failure_status(verb->name);
 			break;
 		}
-		status = functions[verb - options_verbs](&o, &err);
+		status = call_verb(&o, &err);
 		if (status < 0) {
 			status = output_status(status, &err);
 			if (verb->fails)

@@ -3,7 +3,7 @@
  * (verbs.txt). The build makes struct options of it, whose members have the
  * names of the options, so that a verb only reads them:
  *
- *	int cmd_ls(const struct options *o, struct err *err)
+ *	int cmd_ls(const struct options *o, struct context *c, struct err *err)
  *	{
  *		... o->json, o->at, o->operands[0] ...
  *	}
@@ -20,6 +20,8 @@
 #include <stdio.h>
 
 #include "base/err.h"
+
+struct context;
 
 /* struct options, OPTION_MEMBER_WORD, cmd_NAME() */
 #include <guard_options.h>
@@ -63,6 +65,9 @@ struct option_rule {
 	const char *operand; /* as a message names it */
 };
 
+/* The context (guard/state/context.h) that a verb is called with. */
+enum verb_opens { OPENS_NOTHING, OPENS_STATE, OPENS_PROJECT };
+
 struct verb_alias {
 	const char *name;
 	const char *option; /* that this name stands for, or NULL */
@@ -81,6 +86,7 @@ struct verb {
 	int fails; /* the exit status of all errors; 0: the usual ones */
 	bool stops; /* options end at the first operand (run) */
 	bool daily; /* in the short list */
+	enum verb_opens opens;
 	bool judges; /* changes by risk rules, also those of the user */
 };
 

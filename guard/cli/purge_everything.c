@@ -156,29 +156,29 @@ static int remove_state(const struct context *c, struct err *err)
 	return 0;
 }
 
-int purge_everything(const char *confirm, bool dry, bool json, struct err *err)
+int purge_everything(struct context *c, const struct options *o,
+		     struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
-	json_auto_t *ids = json ? json_array() : NULL;
+	json_auto_t *ids = o->json ? json_array() : NULL;
 	json_t *object;
 
-	if (context_open(&c, false, err) < 0 || refuse_live_runs(&c, err) < 0 ||
-	    list_pending(&c, ids, err) < 0)
+	if (refuse_live_runs(c, err) < 0 || list_pending(c, ids, err) < 0)
 		return -err->num;
-	if (!dry && !is_confirmed(confirm, c.state.path))
+	if (!o->dry_run && !is_confirmed(o->confirm, c->state.path))
 		return STATUS_REFUSED;
-	if (!dry && (end_actions(&c, err) < 0 || remove_state(&c, err) < 0))
+	if (!o->dry_run &&
+	    (end_actions(c, err) < 0 || remove_state(c, err) < 0))
 		return -err->num;
 	if (ids) {
 		object = json_object();
 		jsonout_text(object, "schema", "guard.purge/1");
-		jsonout_text(object, "path", c.state.path);
-		jsonout_bool(object, "done", !dry);
+		jsonout_text(object, "path", c->state.path);
+		jsonout_bool(object, "done", !o->dry_run);
 		jsonout_set(object, "pending", TAKE(ids));
 		jsonstream_print(object);
 	}
-	output_print(dry ? "all of guard's state would be removed: %s"
-			 : "all of guard's state is removed: %s",
-		     text_quote(c.state.path));
+	output_print(o->dry_run ? "all of guard's state would be removed: %s"
+				: "all of guard's state is removed: %s",
+		     text_quote(c->state.path));
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }

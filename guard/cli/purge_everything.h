@@ -10,12 +10,13 @@
 #ifndef GUARD_CLI_PURGE_EVERYTHING_H
 #define GUARD_CLI_PURGE_EVERYTHING_H
 
-#include <stdbool.h>
+#include "guard/cli/options.h"
+#include "guard/state/context.h"
 
-#include "base/err.h"
-
-/* confirm: the path of the state, instead of the typed word, or NULL. dry: only
- * list what would be lost. Returns an exit status or a negative errno. */
-int purge_everything(const char *confirm, bool dry, bool json, struct err *err);
+/* o->confirm: the path of the state, instead of the typed word, or NULL;
+ * o->dry_run: only lists what would be lost. Returns an exit status or a
+ * negative errno. */
+int purge_everything(struct context *c, const struct options *o,
+		     struct err *err);
 
 #endif

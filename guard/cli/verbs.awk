@@ -125,7 +125,7 @@ function read_property(text,    n, words) {
 		others[verbs] = others[verbs] (verbs in others ? " " : "") \
 			words[2]
 		meaning[verbs, words[2]] = substr(words[4], 3)
-	} else if (text ~ /^(complete|daily|fails|judges|operands|stops|summary)( |$)/)
+	} else if (text ~ /^(complete|daily|fails|judges|opens|operands|stops|summary)( |$)/)
 		property[verbs, words[1]] = n == 1 ? 1 : after(text, 1)
 	else
 		fail("unknown: " text)
@@ -305,7 +305,8 @@ function print_struct(    i, v) {
 	print "};\n"
 	for (v = 1; v <= verbs; v++)
 		print "int " function_of(v) \
-			"(const struct options *o, struct err *err);"
+			"(const struct options *o, struct context *c, " \
+			"struct err *err);"
 }
 
 function function_of(v,    text) {
@@ -472,7 +473,9 @@ function print_source(    v, o) {
 			property[v, "fails"] + 0 ", .stops = " \
 			property[v, "stops"] + 0 ", .daily = " \
 			property[v, "daily"] + 0 ", .judges = " \
-			property[v, "judges"] + 0 "},"
+			property[v, "judges"] + 0 ", .opens = OPENS_" \
+			((v, "opens") in property ? \
+			toupper(property[v, "opens"]) : "NOTHING") "},"
 	}
 	print "\t{0},\n};\n"
 	print "static const char *const verb_habits[][2] = {"
