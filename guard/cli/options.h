@@ -70,7 +70,7 @@ enum verb_opens { OPENS_NOTHING, OPENS_STATE, OPENS_PROJECT };
 
 struct verb_alias {
 	const char *name;
-	const char *option; /* that this name stands for, or NULL */
+	const char *option; /* for which this name stands, or NULL */
 };
 
 struct verb {

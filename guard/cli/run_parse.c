@@ -288,12 +288,13 @@ static int check_name(const char *name, struct err *err)
 static void find_resumed(struct run_options *r, const struct options *o)
 {
 	const char *before = o->operands[-1];
+	size_t len = strlen(before);
 
 	r->resume = options_given(o, "continue");
 	r->resume_id = o->resume_run;
 	if (r->resume && !r->resume_id && o->count > 1 &&
-	    strcmp(o->operands[1], "--") == 0 &&
-	    strncmp(before, "--continue", strlen(before)) == 0) {
+	    strcmp(o->operands[1], "--") == 0 && len > strlen("--") &&
+	    strncmp(before, "--continue", len) == 0) {
 		r->resume_id = o->operands[0];
 		r->argv += 2;
 	}

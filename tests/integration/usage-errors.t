@@ -137,6 +137,12 @@ gives 0 'diff --no-renames shows both ends' \
 says "$out" 'D	README.md'
 says "$out" 'A	READ.me'
 
+echo 'echo script' >words
+gives 0 'a -- in the command of --continue names no run' \
+	guard run -q --continue -- sh -- words
+says "$out" script
+rm words
+
 gives 1 'agents --undo refuses an agent that never ran' guard agents gemini --undo
 says "$err" 'no home directory yet: guard run --agent gemini creates it'
 
