@@ -281,6 +281,9 @@ int cmd_restore(const struct options *o, struct context *c, struct err *err)
 	struct restore r = {.o = o, .in = {.c = c, .exact = o->exact}};
 	int got;
 
+	if (!o->count)
+		return options_usage_error(
+			o, "no PATHS given: `.` is the current directory");
 	/* Both are in the order of the words of --overwrite. */
 	if (o->overwrite)
 		r.in.overwrite = (enum restore_overwrite)(o->overwrite - 1);

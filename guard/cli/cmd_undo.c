@@ -311,6 +311,12 @@ static int run_verb(const struct options *o, struct context *c, bool redo,
 	const char *text = o->operands[0];
 	int got;
 
+	if (o->count > 1)
+		return options_usage_error(
+			o,
+			"unexpected argument %s: use `guard restore` for "
+			"single files",
+			text_quote(o->operands[1]));
 	if (text && (strcmp(text, "0") == 0 ||
 		     (redo && parse_number(text, ACTIONS_MAX, &u.count) < 0)))
 		return options_usage_error(o,
