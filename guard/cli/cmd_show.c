@@ -249,15 +249,18 @@ static int list_directory(const struct options *o, struct context *c,
 			  struct err *err)
 {
 	AUTO(session) struct session s = SESSION_NONE;
-	auto_free char *path = NULL;
+	auto_free char *path = NULL, *when = NULL, *below = NULL;
 	AUTO(tree) struct tree tree = {0};
-	const char *when = o->operands[0], *arg = o->operands[1];
+	const char *arg = o->operands[1];
 	enum tree_list_form form =
 		o->json ? TREE_LIST_JSON
 			: (enum tree_list_form)(o->listing -
 						OPTION_LISTING_NAMES);
-	int got = runview_find(c, when, &s, &path, err);
+	int got = runview_find(c, o->operands[0], &s, &path, err);
 
+	locate_split(o->operands[0], &when, &below);
+	if (!arg && below && *below)
+		arg = below;
 	if (got == 0) {
 		got = list_snapshot(c, when, arg, form, err);
 	} else if (got > 0) {

@@ -17,6 +17,8 @@ says "$out" '.env'
 says "$out" 'debug.log'
 gives 0 'ls lists a directory' guard ls latest src
 says "$out" 'f19.c'
+is "$(guard show --list latest:src)" "$(guard ls latest src)" \
+	'show --list takes SNAP:PATH, too'
 gives 0 'show prints a binary file' guard show latest:data/blob.bin
 ok 'show prints exactly the stored bytes' cmp "$out" data/blob.bin
 gives 0 'show accepts an ignored file' guard show latest:.env
