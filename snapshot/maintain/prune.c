@@ -155,10 +155,8 @@ static int mark_snapshot(struct prune_decision *d, size_t i, struct err *err)
 	struct missing_check missing_check = {&d->plan.snapshots[i], &d->lost};
 	const struct entry *root = &missing_check.snapshot->root;
 
-	if (!reach_mark(&d->inv, root))
-		return 0;
-	return reach_each_lost(&d->inv, root, fail_unless_known_missing,
-			       &missing_check, err);
+	return reach_check(&d->inv, root, fail_unless_known_missing,
+			   &missing_check, err);
 }
 
 static int mark_kept_snapshots(struct prune_decision *d, unsigned int why,

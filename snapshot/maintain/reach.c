@@ -143,13 +143,14 @@ static bool mark_entry(struct inventory *inv, const struct entry *e,
 	return mark_content(inv, &e->content) || lost;
 }
 
-int reach_mark(struct inventory *inv, const struct entry *root)
+/* Whether an object is lost. */
+static bool mark_all(struct inventory *inv, const struct entry *root)
 {
 	AUTO(tree_frames) struct tree_frames tree_frames = {0};
 	bool lost;
 
 	if (!root->mode)
-		return 0;
+		return false;
 	lost = mark_entry(inv, root, &tree_frames);
 	while (tree_frames.count) {
 		size_t depth = tree_frames.count - 1;
@@ -249,14 +250,11 @@ static int report_lost_entries(struct lost_report *t, const struct entry *root,
 	return 0;
 }
 
-int reach_each_lost(struct inventory *inv, const struct entry *root,
-		    int (*each)(void *arg, const char *path,
-				const struct entry *e, const char *why,
-				struct err *err),
-		    void *arg, struct err *err)
+int reach_check(struct inventory *inv, const struct entry *root,
+		reach_lost_visit *each, void *arg, struct err *err)
 {
 	struct lost_report t = {.inv = inv, .each = each, .arg = arg};
-	int got = root->mode ? report_lost_entries(&t, root, err) : 0;
+	int got = mark_all(inv, root) ? report_lost_entries(&t, root, err) : 0;
 
 	tree_frames_free(&t.tree_frames);
 	buf_free(&t.path);

@@ -212,10 +212,7 @@ static int find_lost_paths(struct store *s, struct lost_path_search *t,
 			*err = cause;
 			return -err->num;
 		}
-		if (!reach_mark(&inv, &snap.root))
-			continue;
-		if (reach_each_lost(&inv, &snap.root, note_lost_path, t, err) <
-		    0)
+		if (reach_check(&inv, &snap.root, note_lost_path, t, err) < 0)
 			return -err->num;
 		/* A partial snapshot is no reason to read its whole root, such
 		 * as a home directory. */

@@ -499,9 +499,8 @@ int trash_undelete(struct store *s, const uint64_t *seqs, size_t count,
 	for (i = 0; i < u.snapshots.count; i++) {
 		struct snapshot *snap = &u.snapshots.items[i].snapshot;
 
-		if (reach_mark(&u.inv, &snap->root) &&
-		    reach_each_lost(&u.inv, &snap->root, fail_lost_path, snap,
-				    err) < 0)
+		if (reach_check(&u.inv, &snap->root, fail_lost_path, snap,
+				err) < 0)
 			return -err->num;
 	}
 	if (choose_trash_packs(&u, false, err) < 0 ||

@@ -155,9 +155,7 @@ static int verify_snapshot(struct verify_job *v, uint64_t seq, struct err *err)
 	}
 	if (got < 0)
 		return report_damaged_snapshot(v, seq, cause.text, err);
-	if (!reach_mark(&v->inv, &s.root))
-		return 0;
-	return reach_each_lost(&v->inv, &s.root, report_damaged_path, &t, err);
+	return reach_check(&v->inv, &s.root, report_damaged_path, &t, err);
 }
 
 static int report_missing_files(void *arg, uint64_t first, uint64_t last,
