@@ -62,18 +62,39 @@ void run_hints_print(const struct run_options *o)
  * a browser's cache may be below. */
 #define INSPECTED_MAX 64
 
-/* Names of one kind; only names that were not shown before are shown. */
-struct notice_kind {
+/* Names of one kind that are shown. */
+enum notice {
+	NOTICE_SECRET,
+	NOTICE_PATH,
+	NOTICE_LINK,
+	NOTICE_VARIABLE,
+	NOTICE_SOCKET,
+	NOTICES
+};
+
+static const struct {
 	const char *key; /* in the record */
 	const char *intro; /* in front of the names */
 	const char *remedy; /* option that grants one */
-	struct buf names; /* names to show */
-	size_t count;
+} kinds[NOTICES] = {
+	[NOTICE_SECRET] = {"secret", "exposed without their secrets",
+			   "--ro PATH exposes the original"},
+	[NOTICE_PATH] = {"path", "masked", "--ro PATH exposes one"},
+	[NOTICE_LINK] = {"link", "masked, but it has another hard link",
+			 "find ~ -samefile NAME finds it, --hide masks it"},
+	[NOTICE_VARIABLE] = {"variable", "not passed on",
+			     "--env NAME passes one on"},
+	[NOTICE_SOCKET] = {"socket", "not reachable",
+			   "--ro PATH exposes one, and its server acts "
+			   "outside"},
 };
 
+/* Only what was not shown before in the project is shown. */
 struct notice_log {
 	struct record record;
 	bool any; /* something is new */
+	struct buf names[NOTICES];
+	size_t counts[NOTICES];
 };
 
 static void notice_log_free(struct notice_log *t)
@@ -81,28 +102,44 @@ static void notice_log_free(struct notice_log *t)
 	record_free(&t->record);
 }
 
-static void add_notice_name(struct notice_log *t, struct notice_kind *k,
-			    const char *name)
+static bool is_new_notice(struct notice_log *t, const char *key,
+			  const char *text)
 {
-	if (record_has(&t->record, k->key, name))
-		return;
-	record_add(&t->record, k->key, name);
+	if (record_has(&t->record, key, text))
+		return false;
+	record_add(&t->record, key, text);
 	t->any = true;
-	if (k->count++ >= NAMED_MAX)
-		return;
-	if (k->names.len)
-		buf_add_text(&k->names, ", ");
-	text_escape_name(&k->names, name);
+	return true;
 }
 
-static void print_notice(struct notice_kind *k)
+static void add_notice(struct notice_log *t, enum notice kind, const char *name)
 {
-	if (k->count > NAMED_MAX)
-		buf_printf(&k->names, " and %zu more", k->count - NAMED_MAX);
-	if (k->count)
-		report_note("%s: %s (%s; shown once per project)", k->intro,
-			    buf_text(&k->names), k->remedy);
-	buf_free(&k->names);
+	struct buf *names = &t->names[kind];
+
+	if (!is_new_notice(t, kinds[kind].key, name) ||
+	    t->counts[kind]++ >= NAMED_MAX)
+		return;
+	if (names->len)
+		buf_add_text(names, ", ");
+	text_escape_name(names, name);
+}
+
+static void print_notices(struct notice_log *t)
+{
+	size_t i;
+
+	for (i = 0; i < NOTICES; i++) {
+		struct buf *names = &t->names[i];
+
+		if (t->counts[i] > NAMED_MAX)
+			buf_printf(names, " and %zu more",
+				   t->counts[i] - NAMED_MAX);
+		if (t->counts[i])
+			report_note("%s: %s (%s; shown once per project)",
+				    kinds[i].intro, buf_text(names),
+				    kinds[i].remedy);
+		buf_free(names);
+	}
 }
 
 /* Let in, or seen without its secrets, which is told by itself. */
@@ -140,11 +177,11 @@ static char *name_home_path(const struct run *run, const char *path)
 static char *name_hidden(const struct run *run, const char *path)
 {
 	const char *home = run->context.state.home;
-	auto_free char *name = NULL;
+	auto_free char *name = home && path_below(path, home)
+				       ? name_home_path(run, path)
+				       : NULL;
 	size_t i;
 
-	if (home && path_below(path, home))
-		name = mem_printf("~/%s", path_rest(path, home));
 	for (i = 0; i < run->places.count; i++) {
 		const struct place *place = &run->places.items[i];
 
@@ -157,8 +194,7 @@ static char *name_hidden(const struct run *run, const char *path)
 }
 
 /* Existing paths below the home directory, and moved ones. */
-static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
-			     struct notice_kind *linked, const struct run *run,
+static void add_hidden_paths(struct notice_log *t, const struct run *run,
 			     const struct redactions *redactions,
 			     char *const *hide)
 {
@@ -177,12 +213,12 @@ static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 		name = name_hidden(run, *hide);
 		if (!name)
 			continue;
-		add_notice_name(t, k, name);
+		add_notice(t, NOTICE_PATH, name);
 		/* A mask covers one name. A file with hard links elsewhere can
 		 * be read by its other names, and only a search of the whole
 		 * file system finds those. */
 		if (has_hard_link_names(AT_FDCWD, *hide))
-			add_notice_name(t, linked, name);
+			add_notice(t, NOTICE_LINK, name);
 		dir = opendir(*hide);
 		while (dir && left-- && (e = readdir(dir))) {
 			auto_free char *below = NULL;
@@ -191,7 +227,7 @@ static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 			    !has_hard_link_names(dirfd(dir), e->d_name))
 				continue;
 			below = mem_printf("%s/%s", name, e->d_name);
-			add_notice_name(t, linked, below);
+			add_notice(t, NOTICE_LINK, below);
 		}
 		if (dir)
 			(void)closedir(dir);
@@ -251,27 +287,38 @@ static void report_missing_network(const struct run *run)
 		report_note("no network: %s cannot reach its model", a->name);
 }
 
+static void add_sockets(struct notice_log *t, const struct run *run,
+			const struct sandbox *sb)
+{
+	const struct grants *grants = &run->agent->grants;
+	char *const *socket;
+	size_t i;
+
+	for (socket = sandbox_unreachable_sockets(sb); *socket; socket++)
+		if (!grants_name(grants, *socket))
+			add_notice(t, NOTICE_SOCKET, *socket);
+	for (i = 0; i < grants->count; i++) {
+		const struct grant *g = &grants->items[i];
+		size_t count =
+			S_ISDIR(g->mode) ? sandbox_count_sockets(sb, g) : 0;
+
+		if (count)
+			report_note("%s: %s hidden; name %s to grant %s",
+				    g->label, text_count(count, "socket"),
+				    count == 1 ? "it" : "them",
+				    count == 1 ? "it" : "them");
+	}
+}
+
 void run_notices_print(struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped)
 {
-	const struct grants *grants = &run->agent->grants;
 	AUTO(notice_log) struct notice_log t = {0};
-	struct notice_kind paths = {"path", "masked", "--ro PATH exposes one"};
-	struct notice_kind linked = {
-		"link", "masked, but it has another hard link",
-		"find ~ -samefile NAME finds it, --hide masks it"};
-	struct notice_kind sockets = {
-		"socket", "not reachable",
-		"--ro PATH exposes one, and its server acts outside"};
-	struct notice_kind secrets = {"secret", "exposed without their secrets",
-				      "--ro PATH exposes the original"};
-	struct notice_kind variables = {"variable", "not passed on",
-					"--env NAME passes one on"};
 	struct err ignored;
 	auto_close int fd = -1;
 	auto_free char *names = NULL;
-	char *const *socket, *name, *save = NULL;
+	char *name, *save = NULL;
 	size_t i;
 
 	report_missing_login(run);
@@ -286,54 +333,27 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 		(void)record_load(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION,
 				  &t.record, &ignored);
 	for (i = 0; i < redactions->count; i++) {
-		auto_free char *path = NULL;
+		auto_free char *path =
+			name_home_path(run, redactions->items[i].path);
 
-		if (!redactions->items[i].any)
-			continue;
-		path = name_home_path(run, redactions->items[i].path);
-		add_notice_name(&t, &secrets, path);
+		if (redactions->items[i].any)
+			add_notice(&t, NOTICE_SECRET, path);
 	}
-	add_hidden_paths(&t, &paths, &linked, run, redactions, hide);
+	add_hidden_paths(&t, run, redactions, hide);
 	names = mem_strdup(buf_text(dropped)); /* "A, B" */
 	for (name = strtok_r(names, ", ", &save); name;
 	     name = strtok_r(NULL, ", ", &save))
-		add_notice_name(&t, &variables, name);
-	for (socket = sandbox_unreachable_sockets(sb); *socket; socket++)
-		if (!grants_name(grants, *socket))
-			add_notice_name(&t, &sockets, *socket);
-	for (i = 0; i < grants->count; i++) {
-		const struct grant *g = &grants->items[i];
-		size_t count =
-			S_ISDIR(g->mode) ? sandbox_count_sockets(sb, g) : 0;
-
-		if (count)
-			report_note("%s: %s hidden; name %s to grant %s",
-				    g->label, text_count(count, "socket"),
-				    count == 1 ? "it" : "them",
-				    count == 1 ? "it" : "them");
-	}
-	for (i = 0; i < run->places.notes.count; i++) {
-		const char *note = run->places.notes.items[i];
-
-		if (record_has(&t.record, "place", note))
-			continue;
-		record_add(&t.record, "place", note);
-		t.any = true;
-		report_note("%s", note);
-	}
+		add_notice(&t, NOTICE_VARIABLE, name);
+	add_sockets(&t, run, sb);
+	for (i = 0; i < run->places.notes.count; i++)
+		if (is_new_notice(&t, "place", run->places.notes.items[i]))
+			report_note("%s", run->places.notes.items[i]);
 	if (run->options->nested &&
-	    !record_has(&t.record, "limit", "nested-renames")) {
-		record_add(&t.record, "limit", "nested-renames");
-		t.any = true;
+	    is_new_notice(&t, "limit", "nested-renames"))
 		report_note("with --nested a directory that is older than the "
 			    "run cannot be renamed (EXDEV): mv copies it; "
 			    "shown once per project");
-	}
-	print_notice(&secrets);
-	print_notice(&paths);
-	print_notice(&linked);
-	print_notice(&variables);
-	print_notice(&sockets);
+	print_notices(&t);
 	if (t.any && fd >= 0)
 		(void)record_save(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION,
 				  &t.record, ATOMIC_NO_SYNC, &ignored);
