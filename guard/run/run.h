@@ -100,7 +100,7 @@ void base_snapshot_worker_hurry(const struct run *run);
 
 /* Puts the pack of the run's result into the index of the store, in the
  * background: status and diff read the result next. */
-void base_snapshot_worker_index(void);
+void base_snapshot_worker_index(struct run *run);
 /* Ends the worker: session_base() finds no snapshot then, and a late base takes
  * its place (guard/change/late_base.h). */
 void base_snapshot_worker_end(struct run *run);
@@ -128,6 +128,9 @@ void run_restore_results(struct run *run);
 /* run_start.c: the masked paths of the run, and guard's state; to free with
  * mem_list_free(). */
 char **run_hidden_paths(const struct run *run);
+/* The policy of the options. Open descriptors and directories of the run are
+ * added later. */
+struct sandbox_policy run_policy(const struct run *run);
 /*
  * run_cow.c: the directories of --cow. run_find_cows() resolves and checks
  * them; *ret is the caller's, after an error too. git: the repository that

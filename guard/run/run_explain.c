@@ -36,106 +36,107 @@ static const struct agent_place *agent_place_of_view(const struct explainer *e,
 	return place && strcmp(place->path, v->place) == 0 ? place : NULL;
 }
 
-/* The text for people, to free; *ret_rule: the word for programs. */
-static char *describe_view(const struct explainer *e, const struct path_view *v,
-			   const char **ret_rule)
+/* What decides, as a word for programs: a word of the table below, or the line
+ * of a profile. */
+static const char *rule_of_view(const struct explainer *e,
+				const struct path_view *v)
 {
-	const struct run_options *o = e->run.options;
 	const struct agent_place *own = agent_place_of_view(e, v);
-	const char *place = text_quote(v->place);
-	const char *const *hide = o->hide;
-	const char *cow = NULL;
-	const struct place *entry = NULL;
+	const char *const *hide = e->run.options->hide;
+	const char *line = NULL;
 	struct err ignored;
-	size_t i;
 
-	/* The line of a profile that decides, or NULL. */
-	*ret_rule = v->visibility == VISIBILITY_HIDDEN
-			    ? agent_rule(e->run.agent, PROFILE_HIDE, v->place)
-		    : v->visibility == VISIBILITY_READ_ONLY && v->granted
-			    ? agent_rule(e->run.agent, PROFILE_RO, v->place)
-			    : NULL;
-	if (own && own->item->word == PROFILE_HOME) {
-		*ret_rule = "agent";
-		return mem_printf("a directory of guard's own for %s, kept "
-				  "between its runs",
-				  e->run.agent->name);
-	}
-	if (own) {
-		*ret_rule = "cache";
-		return mem_printf("a layer over the cache %s that is kept "
-				  "between runs%s",
-				  place,
-				  o->shared_cache ? "" : " of this project");
-	}
-	if (*ret_rule)
-		return mem_printf("%s, as %s says",
-				  v->visibility == VISIBILITY_HIDDEN
-					  ? "masked"
-					  : "read-only",
-				  *ret_rule);
+	if (own)
+		return own->item->word == PROFILE_HOME ? "agent" : "cache";
 	switch (v->visibility) {
 	case VISIBILITY_LAYER:
-		for (i = 0; i < e->cows.count; i++)
-			if (strcmp(v->place, e->cows.items[i].real) == 0)
-				cow = place;
-		*ret_rule = cow					    ? "--cow"
-			    : strcmp(v->place, e->run.project) == 0 ? "project"
-								    : "home";
-		return mem_printf("the layer over %s: changes there are "
-				  "pending until applied or discarded",
-				  cow		      ? place
-				  : **ret_rule == 'h' ? "the home directory"
-						      : "the project");
+		return grants_name(&e->cows, v->place)	       ? "--cow"
+		       : strcmp(v->place, e->run.project) == 0 ? "project"
+							       : "home";
 	case VISIBILITY_READ_WRITE:
-		*ret_rule = "--rw";
-		return mem_printf("the real one, exposed by --rw %s: stored "
-				  "before and after the run",
-				  place);
+		return "--rw";
 	case VISIBILITY_READ_ONLY:
-		if (v->redacted) {
-			*ret_rule = "secrets";
-			return mem_strdup("a read-only copy without secrets; "
-					  "--ro exposes the original");
-		}
-		*ret_rule = v->granted ? "--ro" : "machine";
-		return v->granted ? mem_printf("read-only, exposed by --ro %s",
-					       place)
-				  : mem_strdup("read-only, like the rest of "
-					       "the machine");
+		if (v->granted)
+			line = agent_rule(e->run.agent, PROFILE_RO, v->place);
+		return v->redacted   ? "secrets"
+		       : !v->granted ? "machine"
+				     : line ?: "--ro";
 	case VISIBILITY_PRIVATE:
-		*ret_rule = "private";
-		return mem_printf("%s is the run's own and starts empty; --ro "
-				  "or --rw exposes the real one",
-				  place);
+		return "private";
 	case VISIBILITY_HIDDEN:
 	default:
 		break;
 	}
-	if (v->socket) {
-		*ret_rule = "socket";
-		return mem_printf(
-			"masked: a program listens on %s; --ro exposes it",
-			place);
-	}
-	if (path_below(v->place, e->run.context.state.path)) {
-		*ret_rule = "state";
-		return mem_printf("masked: guard's own state (%s), which no "
-				  "option exposes",
-				  place);
-	}
-	*ret_rule = "credentials";
+	line = agent_rule(e->run.agent, PROFILE_HIDE, v->place);
+	if (line || v->socket)
+		return line ?: "socket";
+	if (path_below(v->place, e->run.context.state.path))
+		return "state";
 	for (; *hide; hide++) {
 		auto_free char *hidden = path_resolve(*hide, &ignored);
 
 		if (hidden && strcmp(hidden, v->place) == 0)
-			*ret_rule = "--hide";
+			return "--hide";
 	}
-	if (strcmp(*ret_rule, "credentials") == 0)
-		entry = places_of(&e->run.places, v->place);
-	return mem_printf("masked with %s (%s%s%s); --ro exposes it", place,
-			  *ret_rule, entry ? ": " : "",
-			  entry ? entry->entry : "");
+	return "credentials";
+}
+
+#define PENDING ": changes there are pending until applied or discarded"
+
+/* The text for people, to free. */
+static char *describe_view(const struct explainer *e, const struct path_view *v,
+			   const char *rule)
+{
+	/* Before and after the place; after NULL: without it. */
+	static const struct {
+		const char *rule, *before, *after;
+	} texts[] = {
+		{"agent", "a directory of guard's own for ",
+		 ", kept between its runs"},
+		{"cache", "a layer over the cache ",
+		 " that is kept between runs"},
+		{"--cow", "the layer over ", PENDING},
+		{"project", "the layer over the project" PENDING, NULL},
+		{"home", "the layer over the home directory" PENDING, NULL},
+		{"--rw", "the real one, exposed by --rw ",
+		 ": stored before and after the run"},
+		{"secrets",
+		 "a read-only copy without secrets; --ro exposes the original",
+		 NULL},
+		{"--ro", "read-only, exposed by --ro ", ""},
+		{"machine", "read-only, like the rest of the machine", NULL},
+		{"private", "",
+		 " is the run's own and starts empty; --ro or --rw exposes the "
+		 "real one"},
+		{"socket", "masked: a program listens on ",
+		 "; --ro exposes it"},
+		{"state", "masked: guard's own state (",
+		 "), which no option exposes"},
+		{"--hide", "masked with ", " (--hide); --ro exposes it"},
+	};
+	const bool cache = strcmp(rule, "cache") == 0;
+	const char *place = strcmp(rule, "agent") == 0 ? e->run.agent->name
+						       : text_quote(v->place);
+	const struct place *entry;
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (strcmp(rule, texts[i].rule) == 0)
+			return mem_printf("%s%s%s%s", texts[i].before,
+					  texts[i].after ? place : "",
+					  texts[i].after ?: "",
+					  cache && !e->run.options->shared_cache
+						  ? " of this project"
+						  : "");
+	if (strcmp(rule, "credentials") != 0)
+		return mem_printf("%s, as %s says",
+				  v->visibility == VISIBILITY_HIDDEN
+					  ? "masked"
+					  : "read-only",
+				  rule);
+	entry = places_of(&e->run.places, v->place);
+	return mem_printf("masked with %s (credentials%s%s); --ro exposes it",
+			  place, entry ? ": " : "", entry ? entry->entry : "");
 }
 
 /* A mount below the home is no part of its layer. */
@@ -161,22 +162,15 @@ static bool is_mount_in_home(const struct explainer *e,
 
 static int explain_path(struct explainer *e, const char *path, struct err *err)
 {
-	const struct run_options *o = e->run.options;
-	const struct sandbox_policy policy = {
-		.home = e->run.context.state.home,
-		.hide = (const char *const *)e->hide,
-		.redactions = &e->redactions,
-		.never_granted = e->run.context.state.path,
-		.grants = &e->run.agent->grants,
-		.net = o->net,
-		.strict = o->strict,
-		.layers = e->layers,
-	};
+	struct sandbox_policy policy = run_policy(&e->run);
 	const struct agent_place *place;
 	AUTO(path_view) struct path_view v = {0};
 	auto_free char *text = NULL;
 	const char *rule;
 
+	policy.hide = (const char *const *)e->hide;
+	policy.redactions = &e->redactions;
+	policy.layers = e->layers;
 	if (sandbox_explain(&policy, path, &v, err) < 0)
 		return -err->num;
 	place = agent_place_of_view(e, &v);
@@ -192,7 +186,8 @@ static int explain_path(struct explainer *e, const char *path, struct err *err)
 	}
 	if (is_mount_in_home(e, &v))
 		v.visibility = VISIBILITY_READ_ONLY;
-	text = describe_view(e, &v, &rule);
+	rule = rule_of_view(e, &v);
+	text = describe_view(e, &v, rule);
 	e->each(e->arg, path, &v, text, rule);
 	return 0;
 }

@@ -405,9 +405,7 @@ static int copy_frozen_dirs(const struct run *run, struct buf *notes,
 	return lower_copy_make(&run->session, run->project_fd, notes, err);
 }
 
-/* The policy of the options. Open descriptors and directories of the run are
- * added later. */
-static struct sandbox_policy policy_of(const struct run *run)
+struct sandbox_policy run_policy(const struct run *run)
 {
 	const struct run_options *o = run->options;
 
@@ -455,7 +453,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	struct err ignored;
 	struct covers covers;
 	struct start_report start_report;
-	struct sandbox_policy policy = policy_of(run);
+	struct sandbox_policy policy = run_policy(run);
 	char **hide, **envp;
 	int got;
 
