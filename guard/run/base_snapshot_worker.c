@@ -66,20 +66,21 @@ static void gid_cache_save(int workspace_fd, int dir_fd,
 
 /* 1: no file of the other groups was seen in it, 0: one was seen, -ENOENT: the
  * directory is unknown. */
-static int find_recorded_gids(int workspaces_fd, const char *path, uint64_t dev,
-			      uint64_t ino, const gid_t *groups, int count)
+static int find_recorded_gids(int workspaces_fd,
+			      const struct session_root *root,
+			      const gid_t *groups, int count)
 {
 	AUTO(record) struct record r = {0};
 	struct err ignored;
 	auto_close int fd =
-		workspace_open(workspaces_fd, path, false, &ignored);
+		workspace_open(workspaces_fd, root->path, false, &ignored);
 	const char *text;
 	size_t i;
 	int k;
 
 	if (fd < 0 || record_load(fd, NAME, NAME, VERSION, &r, &ignored) < 0 ||
-	    record_get_int(&r, DEV) != (int64_t)dev ||
-	    record_get_int(&r, INO) != (int64_t)ino)
+	    record_get_int(&r, DEV) != (int64_t)root->dev ||
+	    record_get_int(&r, INO) != (int64_t)root->ino)
 		return -ENOENT;
 	for (i = 0; (text = record_get_nth(&r, GID, i)); i++) {
 		gid_t gid = (gid_t)strtoul(text, NULL, 10);
@@ -100,8 +101,7 @@ void gid_cache_recall(struct session *s, int workspaces_fd)
 	if (!pre_copy_up_list_groups(&groups, &count))
 		return;
 	for (i = 0; i < s->root_count; i++)
-		if (find_recorded_gids(workspaces_fd, s->roots[i].path,
-				       s->roots[i].dev, s->roots[i].ino, groups,
+		if (find_recorded_gids(workspaces_fd, &s->roots[i], groups,
 				       count) > 0)
 			record_add(&s->more, LAYERS_ONE_GROUP,
 				   s->roots[i].path);
@@ -110,27 +110,17 @@ void gid_cache_recall(struct session *s, int workspaces_fd)
 const char *gid_cache_find_stale(const struct session *s, int workspaces_fd)
 {
 	auto_free gid_t *groups = NULL;
-	const char *path;
 	int count = 0;
-	size_t i, k;
+	size_t i;
 
 	if (!record_get(&s->more, LAYERS_ONE_GROUP) ||
 	    !pre_copy_up_list_groups(&groups, &count))
 		return NULL;
-	for (i = 0; (path = record_get_nth(&s->more, LAYERS_ONE_GROUP, i));
-	     i++) {
-		uint64_t dev = s->roots[0].dev, ino = s->roots[0].ino;
-
-		for (k = 1; k < s->root_count; k++) {
-			if (strcmp(s->roots[k].path, path) != 0)
-				continue;
-			dev = s->roots[k].dev;
-			ino = s->roots[k].ino;
-		}
-		if (find_recorded_gids(workspaces_fd, path, dev, ino, groups,
+	for (i = 0; i < s->root_count; i++)
+		if (record_has(&s->more, LAYERS_ONE_GROUP, s->roots[i].path) &&
+		    find_recorded_gids(workspaces_fd, &s->roots[i], groups,
 				       count) == 0)
-			return path;
-	}
+			return s->roots[i].path;
 	return NULL;
 }
 
@@ -399,6 +389,7 @@ static void run_base_worker(struct run *run, struct timestamp start,
 	_exit(0);
 }
 
+/* path NULL: only the index of the store is brought up to date. */
 static void run_later_worker(struct run *run, const char *path, bool asked)
 {
 	struct store *store = NULL;
@@ -407,8 +398,10 @@ static void run_later_worker(struct run *run, const char *path, bool asked)
 	struct err err;
 	uint64_t seq;
 
-	if (background_enter("guard-keeper", NULL, 0) == 0 &&
-	    open_store(&state, &settings, &store, &err) == 0)
+	if (background_enter("guard-keeper", NULL, 0) < 0 ||
+	    open_store(&state, &settings, &store, &err) < 0)
+		_exit(1);
+	if (path)
 		(void)take_dir_snapshot(
 			&(const struct dir_snapshot){
 				.run = run,
@@ -419,46 +412,33 @@ static void run_later_worker(struct run *run, const char *path, bool asked)
 				.asked = asked,
 			},
 			path, &seq, &err);
+	else
+		store_index_tidy(store_get_dir(store));
 	_exit(0);
+}
+
+static void start_later_worker(struct run *run, const char *path, bool asked)
+{
+	sigset_t before;
+
+	/* The terminal may be closed right after the run. */
+	context_block_signals(&before);
+	if (fork() == 0)
+		run_later_worker(run, path, asked);
+	(void)context_restore_signals(&before);
 }
 
 static void store_in_background(struct run *run, const char *path, bool asked)
 {
-	sigset_t before;
-	pid_t pid;
-
-	/* The terminal may be closed right after the run. */
-	context_block_signals(&before);
-	pid = fork();
-	if (pid == 0)
-		run_later_worker(run, path, asked);
-	(void)context_restore_signals(&before);
+	start_later_worker(run, path, asked);
 	report_note("storing %s in the background (guard stop --snapshot ends "
 		    "it)",
 		    text_quote(path));
 }
 
-static void run_index_worker(void)
+void base_snapshot_worker_index(struct run *run)
 {
-	struct store *store = NULL;
-	struct settings settings = {0};
-	struct state state;
-	struct err err;
-
-	if (background_enter("guard-keeper", NULL, 0) == 0 &&
-	    open_store(&state, &settings, &store, &err) == 0)
-		store_index_tidy(store_get_dir(store));
-	_exit(0);
-}
-
-void base_snapshot_worker_index(void)
-{
-	sigset_t before;
-
-	context_block_signals(&before);
-	if (fork() == 0)
-		run_index_worker();
-	(void)context_restore_signals(&before);
+	start_later_worker(run, NULL, false);
 }
 
 /* Whether to store what was not stored; after the run's end. */

@@ -243,7 +243,7 @@ static int store_results(struct run *run, struct changes *changes, bool *kept,
 	/* The child must not hold it. */
 	fd_close(&lock);
 	if (got == 0)
-		base_snapshot_worker_index();
+		base_snapshot_worker_index(run);
 	return got;
 }
 
@@ -423,30 +423,21 @@ static bool is_layer_unchanged(const struct read_only_exec *l,
 	return true;
 }
 
-int run_end(struct run *run, int status, struct err *err)
+/* Records the end of the command; the state of an ended run in which a command
+ * was executed only later, when its changes are known. */
+static int record_end(struct run *run, int status, struct err *err)
 {
-	AUTO(changes) struct changes changes = CHANGES_NONE, own = CHANGES_NONE;
-	AUTO(change_list) struct change_list git = {0};
-	struct changes *shown = &changes;
+	const bool visit = run->options->exec_project;
 	struct session *s = &run->session;
-	bool visit = run->options->exec_project;
 	auto_free char *code = mem_printf("%d", status);
-	struct err ignored;
-	bool any, acted, in_effect, obeyed, kept = false;
 	int got = 0;
 
-	/* The caller removes the copy. */
-	if (run->options->copy_dir) {
-		sandbox_unmount(run->sandbox);
-		return 0;
-	}
 	s->ended = timestamp_now();
 	if (!visit)
 		s->status = status;
 	agent_end(run->agent, s);
 	state_log(&run->context.state, "end", "run", s->id, "status", code,
 		  NULL);
-	/* The changes of a command in an ended run are known only later. */
 	if (!visit)
 		got = session_set_state(s, RUN_ENDED, err);
 	if (got == -EDQUOT || got == -ENOSPC) {
@@ -455,8 +446,50 @@ int run_end(struct run *run, int status, struct err *err)
 		reserve_release(run->context.state.fd);
 		got = session_set_state(s, RUN_ENDED, err);
 	}
-	if (got < 0)
-		return got;
+	return got;
+}
+
+/* An empty layer: no change of the run is left. */
+static void end_unchanged(struct run *run, const struct changes *changes,
+			  bool obeyed)
+{
+	run->ui->summary_begin();
+	/* The next session of the agent executes or obeys a change. */
+	if (obeyed)
+		run->ui->agent_changes(&run->session);
+	report_stale_gids(run);
+	drop_unchanged_run(run, changes_home(changes)->list.count > 0);
+	retire_runs(&run->context, false);
+}
+
+static void report_git(const struct session *s, const struct change_list *git)
+{
+	if (!git->count)
+		return;
+	report_note("%s in the repository %s", text_count(git->count, "change"),
+		    text_quote(record_get(&s->more, LAYERS_GIT)));
+	report_hint("guard import %s  import its commits, to merge them",
+		    session_label(s));
+}
+
+int run_end(struct run *run, int status, struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE, own = CHANGES_NONE;
+	AUTO(change_list) struct change_list git = {0};
+	struct changes *shown = &changes;
+	struct session *s = &run->session;
+	const bool visit = run->options->exec_project;
+	struct err ignored;
+	bool any, acted, in_effect, obeyed, kept = false;
+	int got;
+
+	/* The caller removes the copy. */
+	if (run->options->copy_dir) {
+		sandbox_unmount(run->sandbox);
+		return 0;
+	}
+	if (record_end(run, status, err) < 0)
+		return -err->num;
 	/* Changes may have been applied while the run was live. */
 	(void)session_base(s, false, &ignored);
 	got = load_run_changes(run, &changes, &git, err);
@@ -483,13 +516,7 @@ int run_end(struct run *run, int status, struct err *err)
 	    store_results(run, &changes, &kept, err) < 0)
 		return -err->num;
 	if (!any && !git.count && !acted && !kept) {
-		run->ui->summary_begin();
-		/* The next session of the agent executes or obeys a change. */
-		if (obeyed)
-			run->ui->agent_changes(s);
-		report_stale_gids(run);
-		drop_unchanged_run(run, changes_home(&changes)->list.count > 0);
-		retire_runs(&run->context, false);
+		end_unchanged(run, &changes, obeyed);
 		return 0;
 	}
 	sandbox_unmount(run->sandbox);
@@ -519,14 +546,7 @@ int run_end(struct run *run, int status, struct err *err)
 		run->ui->changes(&run->context, s, shown);
 	else
 		run->ui->summary_begin();
-	if (git.count) {
-		report_note("%s in the repository %s",
-			    text_count(git.count, "change"),
-			    text_quote(record_get(&s->more, LAYERS_GIT)));
-		report_hint(
-			"guard import %s  import its commits, to merge them",
-			session_label(s));
-	}
+	report_git(s, &git);
 	retire_runs(&run->context, false);
 	return got;
 }

@@ -19,20 +19,11 @@
 #define LEVELS_MAX 100 /* each level holds a descriptor */
 
 struct newest_search {
-	struct timespec end; /* on the monotonic clock */
+	int64_t end; /* monotonic ms */
 	dev_t dev;
 	int64_t newest;
 	bool timed_out;
 };
-
-static bool is_past_deadline(const struct newest_search *l)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec > l->end.tv_sec ||
-	       (now.tv_sec == l->end.tv_sec && now.tv_nsec >= l->end.tv_nsec);
-}
 
 static void search_newest_below(struct newest_search *l, int fd,
 				unsigned int level)
@@ -41,7 +32,7 @@ static void search_newest_below(struct newest_search *l, int fd,
 	struct err ignored;
 	size_t i;
 
-	if (level == LEVELS_MAX || is_past_deadline(l)) {
+	if (level == LEVELS_MAX || timestamp_monotonic_ms() >= l->end) {
 		l->timed_out = true;
 		return;
 	}
@@ -52,7 +43,7 @@ static void search_newest_below(struct newest_search *l, int fd,
 		const char *name = list.items[i].name;
 		struct stat st;
 
-		if (i % 64 == 63 && is_past_deadline(l))
+		if (i % 64 == 63 && timestamp_monotonic_ms() >= l->end)
 			l->timed_out = true;
 		if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    st.st_dev != l->dev)
@@ -100,10 +91,7 @@ void wait_timestamp_tick(int root_fd)
 		return;
 	newest_search.dev = root.st_dev;
 	newest_search.newest = root.st_ctim.tv_sec;
-	(void)clock_gettime(CLOCK_MONOTONIC, &newest_search.end);
-	newest_search.end.tv_nsec += SEARCH_MS * 1000000L;
-	newest_search.end.tv_sec += newest_search.end.tv_nsec / 1000000000L;
-	newest_search.end.tv_nsec %= 1000000000L;
+	newest_search.end = timestamp_monotonic_ms() + SEARCH_MS;
 	search_newest_below(&newest_search, root_fd, 0);
 	/* A remote clock may be ahead: wait at most from now on. */
 	if (newest_search.newest > began.sec)
