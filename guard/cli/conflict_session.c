@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "guard/cli/conflict_prompt.h"
+#include "guard/cli/screen.h"
+#include "guard/review/decisions.h"
 
 static void drop_choices(struct conflict_session *s, struct apply_plan *a)
 {
@@ -66,7 +69,7 @@ static void recall(struct conflict_session *s, struct review_conflict *c)
 		*old = kept;
 		return;
 	}
-	decisions_recall_conflict(s->prompt.decisions, s->prompt.store, c);
+	decisions_recall_conflict(s->ui->list.decisions, s->ui->store, c);
 }
 
 static int add_session_conflict(struct conflict_session *s,
@@ -82,7 +85,7 @@ static int add_session_conflict(struct conflict_session *s,
 	};
 	struct review_conflict c;
 
-	if (review_conflict_make(s->prompt.store, &trees, conflict->path,
+	if (review_conflict_make(s->ui->store, &trees, conflict->path,
 				 conflict->kind, &c, err) < 0)
 		return -err->num;
 	c.root = index;
@@ -140,15 +143,13 @@ static bool *find_wanted(const struct review *r)
 }
 
 int conflict_session_list(struct conflict_session *s,
-			  const struct apply_plan *a,
-			  const struct review *const *reviews, size_t count,
-			  struct err *err)
+			  const struct apply_plan *a, struct err *err)
 {
 	struct review_conflicts now = {0};
 	size_t i, k;
 
-	for (i = 0; i < count; i++) {
-		const struct review *r = reviews[i];
+	for (i = 0; i < s->ui->list.review_count; i++) {
+		const struct review *r = s->ui->list.reviews[i];
 		auto_free bool *wanted = find_wanted(r);
 
 		a->change.roots[i].picked = NULL;
@@ -187,9 +188,8 @@ static void refuse_choices(struct conflict_session *s,
 
 static bool ask(struct conflict_session *s)
 {
-	return s->screen ? screen_conflict_run(s->screen, s->prompt.store,
-					       &s->list)
-			 : conflict_prompt(&s->list, &s->prompt);
+	return s->ui->job ? screen_conflict_run(s->ui, &s->list)
+			  : conflict_prompt(s->ui, &s->list);
 }
 
 static bool needs_answer(const struct conflict_session *s)

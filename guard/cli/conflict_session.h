@@ -10,13 +10,11 @@
 #define GUARD_CLI_CONFLICT_SESSION_H
 
 #include "guard/change/apply_plan.h"
-#include "guard/cli/conflict_prompt.h"
-#include "guard/cli/screen.h"
+#include "guard/cli/review_ui.h"
 #include "overlay/session_list.h"
 
 struct conflict_session {
-	struct conflict_prompt_options prompt;
-	const struct screen_job *screen; /* NULL: line by line */
+	struct review_ui *ui; /* of the review */
 	struct review_conflicts list;
 	struct plan_choice **choices; /* of each root */
 	size_t root_count;
@@ -37,9 +35,7 @@ int conflict_session_plan(struct conflict_session *s, struct apply_plan *a,
  * each root in turn, with the changes that are not left in them, as if all of
  * these are taken. The choices are those that an apply begins with. */
 int conflict_session_list(struct conflict_session *s,
-			  const struct apply_plan *a,
-			  const struct review *const *reviews, size_t count,
-			  struct err *err);
+			  const struct apply_plan *a, struct err *err);
 /* Whether the user decided on a conflict at this path. */
 bool conflict_session_decided(const struct conflict_session *s, size_t root,
 			      const char *path);

@@ -12,35 +12,6 @@
 /* Kinds of a family that are listed unasked. */
 #define LISTED 20
 
-/* A family, or a kind of a family that was split. */
-struct asked_kind {
-	struct kind_family family;
-	bool listed; /* all its values were on the screen */
-};
-
-struct kinds_asker {
-	struct review_kinds *k;
-	struct decisions *d;
-	VEC(struct asked_kind) list;
-	size_t at;
-	bool show, finished;
-};
-
-static const struct {
-	char key;
-	const char *text;
-} keys[] = {
-	{'y', "apply all hunks of this kind"},
-	{'n', "apply none of them"},
-	{'u', "take the answer back"},
-	{'j', "leave this open, go to the next kind"},
-	{'k', "go to the previous kind"},
-	{'s', "split this family: a question for each of its kinds"},
-	{'p', "print all of this again, with all values of a family"},
-	{'q', "quit: do not apply the rest; asks for confirmation"},
-	{'?', "this help"},
-};
-
 static void add_item_name(void *arg, size_t item, struct buf *to)
 {
 	const struct review_kinds *k = arg;
@@ -50,13 +21,19 @@ static void add_item_name(void *arg, size_t item, struct buf *to)
 	text_escape_name(to, review_kinds_item(k, item)->path);
 }
 
-static struct asked_kind *current_kind(struct kinds_asker *w)
+static struct asked_kind *current_kind(const struct review_ui *u)
 {
-	return &w->list.items[w->at];
+	return &u->kind.list.items[u->kind.at];
+}
+
+static const struct kind *kind_of(const struct review_ui *u,
+				  const struct kind_family *f, size_t i)
+{
+	return &u->kind.kinds->kinds.items.items[f->first + i];
 }
 
 /* The answer of all its hunks, REVIEW_OPEN where they differ. */
-static enum review_answer answer_of(const struct kinds_asker *w,
+static enum review_answer answer_of(const struct review_ui *u,
 				    const struct kind_family *f,
 				    bool *ret_mixed)
 {
@@ -66,8 +43,8 @@ static enum review_answer answer_of(const struct kinds_asker *w,
 
 	*ret_mixed = false;
 	for (i = 0; i < f->count; i++) {
-		each = review_kinds_answered(
-			w->k, &w->k->kinds.items.items[f->first + i], &mixed);
+		each = review_kinds_answered(u->kind.kinds, kind_of(u, f, i),
+					     &mixed);
 		*ret_mixed |= mixed;
 		if (!i)
 			first = each;
@@ -77,64 +54,84 @@ static enum review_answer answer_of(const struct kinds_asker *w,
 }
 
 /* Goes to the next open one, round the end; false: there is none. */
-static bool next_open_kind(struct kinds_asker *w)
+static bool next_open_kind(struct review_ui *u)
 {
+	struct kind_cursor *c = &u->kind;
 	bool mixed;
 	size_t i;
 
-	for (i = 0; i < w->list.count; i++) {
-		size_t at = (w->at + i) % w->list.count;
+	for (i = 0; i < c->list.count; i++) {
+		size_t at = (c->at + i) % c->list.count;
 
-		if (answer_of(w, &w->list.items[at].family, &mixed))
+		if (answer_of(u, &c->list.items[at].family, &mixed))
 			continue;
-		w->show |= at != w->at;
-		w->at = at;
+		c->show |= at != c->at;
+		c->at = at;
 		return true;
 	}
 	return false;
 }
 
-static void print_kind(struct kinds_asker *w, size_t most)
+static void print_kind(struct review_ui *u, size_t most)
 {
-	struct asked_kind *a = current_kind(w);
+	struct asked_kind *a = current_kind(u);
 
-	a->listed |= kinds_show_family(&w->k->kinds, &a->family, most,
-				       add_item_name, w->k, styled_out());
+	a->listed |=
+		kinds_show_family(&u->kind.kinds->kinds, &a->family, most,
+				  add_item_name, u->kind.kinds, styled_out());
 }
 
-static void answer_kind(struct kinds_asker *w, enum review_answer answer)
+/* --- acts --- */
+
+void kinds_prompt_show(struct review_ui *u, int key)
 {
-	const struct kind_family *f = &current_kind(w)->family;
+	(void)key;
+	print_kind(u, 0);
+}
+
+void kinds_prompt_answer(struct review_ui *u, int key)
+{
+	const struct kind_family *f = &current_kind(u)->family;
+	enum review_answer answer = key == 'y'	 ? REVIEW_YES
+				    : key == 'n' ? REVIEW_NO
+						 : REVIEW_OPEN;
 	size_t i;
 
-	if (answer == REVIEW_YES && !current_kind(w)->listed) {
-		print_kind(w, 0);
+	if (answer == REVIEW_YES && !current_kind(u)->listed) {
+		print_kind(u, 0);
 		output_print("these are all values of the family: y again "
 			     "applies them");
 		return;
 	}
 	for (i = 0; i < f->count; i++)
-		review_kinds_answer(w->k, w->d,
-				    &w->k->kinds.items.items[f->first + i],
-				    answer);
+		review_list_answer_kind(&u->list, u->kind.kinds,
+					kind_of(u, f, i), answer);
 	if (answer)
-		w->finished = !next_open_kind(w);
+		u->all_decided = !next_open_kind(u);
+}
+
+void kinds_prompt_step(struct review_ui *u, int key)
+{
+	u->kind.at += key == 'j' ? 1 : -(size_t)1;
+	u->kind.show = true;
 }
 
 /* Each kind of the family gets a question. */
-static void split_family(struct kinds_asker *w)
+void kinds_prompt_split(struct review_ui *u, int key)
 {
-	struct kind_family f = current_kind(w)->family;
-	size_t i, end = w->list.count;
+	struct kind_family f = current_kind(u)->family;
+	struct kind_cursor *c = &u->kind;
+	size_t i, end = c->list.count;
 
+	(void)key;
 	for (i = 1; i < f.count; i++)
-		(void)VEC_ADD(&w->list);
-	memmove(&w->list.items[w->at + f.count], &w->list.items[w->at + 1],
-		(end - w->at - 1) * sizeof(*w->list.items));
+		(void)VEC_ADD(&c->list);
+	memmove(&c->list.items[c->at + f.count], &c->list.items[c->at + 1],
+		(end - c->at - 1) * sizeof(*c->list.items));
 	for (i = 0; i < f.count; i++) {
-		const struct kind *kind = &w->k->kinds.items.items[f.first + i];
+		const struct kind *kind = kind_of(u, &f, i);
 
-		w->list.items[w->at + i] = (struct asked_kind){
+		c->list.items[c->at + i] = (struct asked_kind){
 			.family = {.first = f.first + i,
 				   .count = 1,
 				   .hunks = kind->places.count,
@@ -143,122 +140,72 @@ static void split_family(struct kinds_asker *w)
 			.listed = true,
 		};
 	}
-	w->show = true;
+	c->show = true;
 }
 
-static bool key_is_usable(struct kinds_asker *w, char key)
+bool kinds_prompt_can(struct review_ui *u, int key)
 {
 	switch (key) {
 	case 'j':
-		return w->at + 1 < w->list.count;
+		return u->kind.at + 1 < u->kind.list.count;
 	case 'k':
-		return w->at > 0;
-	case 's':
-		return current_kind(w)->family.count > 1;
+		return u->kind.at > 0;
 	default:
-		return true;
+		return current_kind(u)->family.count > 1;
 	}
 }
 
-static void handle_kind_key(struct kinds_asker *w, char key)
-{
-	switch (key) {
-	case 'y':
-		answer_kind(w, REVIEW_YES);
-		break;
-	case 'n':
-		answer_kind(w, REVIEW_NO);
-		break;
-	case 'u':
-		answer_kind(w, REVIEW_OPEN);
-		break;
-	case 'j':
-	case 'k':
-		w->at += key == 'j' ? 1 : -(size_t)1;
-		w->show = true;
-		break;
-	case 's':
-		split_family(w);
-		break;
-	case 'p':
-		print_kind(w, 0);
-		break;
-	default:
-		w->finished = true;
-	}
-}
+/* --- questions --- */
 
-static void print_kind_keys(struct kinds_asker *w)
+static bool ask_about_kind(struct review_ui *u)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (key_is_usable(w, keys[i].key))
-			(void)printf("%s%c%s - %s\n", output_style(STYLE_HUNK),
-				     keys[i].key, output_style(STYLE_NONE),
-				     keys[i].text);
-}
-
-/* false: the user quits. */
-static bool ask_about_kind(struct kinds_asker *w)
-{
-	const struct kind_family *f = &current_kind(w)->family;
-	AUTO(buf) struct buf usable = {0};
-	auto_free char *line = NULL;
+	const struct kind_family *f = &current_kind(u)->family;
 	enum review_answer choice;
 	bool mixed;
-	size_t i;
 
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (key_is_usable(w, keys[i].key))
-			buf_printf(&usable, "%s%c", i ? "," : "", keys[i].key);
-	choice = answer_of(w, f, &mixed);
-	line = review_prompt_ask("(%zu/%zu) Apply %s of this %s%s [%s]?",
-				 w->at + 1, w->list.count,
+	choice = answer_of(u, f, &mixed);
+	return review_prompt_key(u, "(%zu/%zu) Apply %s of this %s%s",
+				 u->kind.at + 1, u->kind.list.count,
 				 text_count(f->hunks, "hunk"),
 				 f->count > 1 ? "family" : "kind",
 				 choice == REVIEW_YES  ? " (so far: yes)"
 				 : choice == REVIEW_NO ? " (so far: no)"
 				 : mixed	       ? " (so far: some)"
-						       : "",
-				 buf_text(&usable));
-	if (!line || strcmp(line, "q") == 0)
-		return false;
-	if (strlen(line) == 1 && strchr(buf_text(&usable), *line) &&
-	    !strchr("?,", *line))
-		handle_kind_key(w, *line);
-	else
-		print_kind_keys(w);
-	return true;
+						       : "");
 }
 
-bool kinds_prompt(struct review_kinds *k, struct decisions *d)
+bool kinds_prompt(struct review_ui *u)
 {
-	struct kinds_asker w = {.k = k, .d = d, .show = true};
-	bool stay = true;
+	AUTO(review_kinds) struct review_kinds k = {0};
 	size_t i;
 
-	for (i = 0; i < k->kinds.families.count; i++)
-		*VEC_ADD(&w.list) = (struct asked_kind){
-			.family = k->kinds.families.items[i]};
-	kinds_show_head(&k->kinds, "", styled_out());
-	w.finished = !next_open_kind(&w);
-	while (stay && !w.finished && !output_has_failed()) {
-		if (w.show)
-			print_kind(&w, LISTED);
-		w.show = false;
-		stay = ask_about_kind(&w);
+	review_kinds_make(u->list.reviews, u->list.review_count, &k);
+	review_prompt_begin(u, UI_KIND_LINE);
+	u->kind = (struct kind_cursor){.kinds = &k, .show = true};
+	for (i = 0; i < k.kinds.families.count; i++)
+		*VEC_ADD(&u->kind.list) = (struct asked_kind){
+			.family = k.kinds.families.items[i]};
+	kinds_show_head(&k.kinds, "", styled_out());
+	u->all_decided = !next_open_kind(u);
+	while (!u->done && !u->all_decided && !output_has_failed()) {
+		if (u->kind.show)
+			print_kind(u, LISTED);
+		u->kind.show = false;
+		u->done |= !ask_about_kind(u);
 	}
-	VEC_FREE(&w.list);
-	return stay;
+	VEC_FREE(&u->kind.list);
+	return !u->done;
 }
 
-void kinds_prompt_print(struct review_kinds *k)
+void kinds_prompt_print(struct review_ui *u)
 {
+	AUTO(review_kinds) struct review_kinds k = {0};
 	size_t i;
 
-	kinds_show_head(&k->kinds, "", styled_out());
-	for (i = 0; i < k->kinds.families.count && !output_has_failed(); i++)
-		(void)kinds_show_family(&k->kinds, &k->kinds.families.items[i],
-					LISTED, add_item_name, k, styled_out());
+	review_kinds_make(u->list.reviews, u->list.review_count, &k);
+	kinds_show_head(&k.kinds, "", styled_out());
+	for (i = 0; i < k.kinds.families.count && !output_has_failed(); i++)
+		(void)kinds_show_family(&k.kinds, &k.kinds.families.items[i],
+					LISTED, add_item_name, &k,
+					styled_out());
 }

@@ -5,13 +5,22 @@
 #ifndef GUARD_CLI_KINDS_PROMPT_H
 #define GUARD_CLI_KINDS_PROMPT_H
 
-#include "guard/review/review_kinds.h"
+#include "guard/cli/review_ui.h"
 
 /* Asks until every kind is decided on (true) or the user quits (false); stdin
- * and stdout are terminals. d: where answers are kept, or NULL. */
-bool kinds_prompt(struct review_kinds *k, struct decisions *d);
+ * and stdout are terminals. */
+bool kinds_prompt(struct review_ui *u);
 
 /* Prints all of them, for a review without a terminal. */
-void kinds_prompt_print(struct review_kinds *k);
+void kinds_prompt_print(struct review_ui *u);
+
+/* Acts of review_keys.c, on u->kind. */
+
+/* Answers all hunks of the kind; u->all_decided: no other is open. */
+void kinds_prompt_answer(struct review_ui *u, int key);
+void kinds_prompt_step(struct review_ui *u, int key);
+void kinds_prompt_split(struct review_ui *u, int key);
+void kinds_prompt_show(struct review_ui *u, int key);
+bool kinds_prompt_can(struct review_ui *u, int key);
 
 #endif

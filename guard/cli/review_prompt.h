@@ -1,31 +1,37 @@
 /*
- * Goes through a review with the user, with the keys of `git add -p`: a line
- * an answer, so that the terminal stays as it is whatever happens.
+ * Line prompts of a review, with the keys of `git add -p`: a line an answer, so
+ * that the terminal stays as it is whatever happens.
  */
 #ifndef GUARD_CLI_REVIEW_PROMPT_H
 #define GUARD_CLI_REVIEW_PROMPT_H
 
-#include "guard/review/decisions.h"
-
-struct review_prompt_options {
-	int scratch_fd; /* a directory for a hunk that is edited */
-	const char *scratch; /* its path */
-	struct decisions *decisions; /* where answers are kept, or NULL */
-	size_t root; /* the number of the review's root there */
-	bool open_only; /* begins at the first part that is not decided on */
-};
+#include "guard/cli/review_ui.h"
 
 /* Asks part by part; stdin and stdout are terminals. Returns when every part is
- * decided on or the user quits. */
-void review_prompt(struct review *r, const struct review_prompt_options *o);
+ * decided on or the user quits. open_only: begins at the first part that is not
+ * decided on. */
+void review_prompt(struct review_ui *u, bool open_only);
 
+/* The terminal asks line by line, with the keys of this place. */
+void review_prompt_begin(struct review_ui *u, unsigned int place);
+/* Asks "QUESTION [y,n,?]?", and acts on the key of the answer; another answer
+ * lists the keys. false: the input has ended. */
+bool review_prompt_key(struct review_ui *u, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* A line from the user after a question: its text without blanks around, to
  * free; NULL at the end of input. */
 char *review_prompt_ask(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
-/* One line an item with its number and answer; without `all` only the accepted
- * items. */
-void review_prompt_list(struct review *r, bool all);
+/* Prints lines of a page. */
+void review_prompt_page(const struct screen_text *page);
+/* One line a row with its number and answer. */
+void review_prompt_list(const struct review_list *l);
+
+/* Acts of review_keys.c. */
+
+void review_prompt_go(struct review_ui *u, int key);
+void review_prompt_print(struct review_ui *u, int key);
+void review_prompt_help(struct review_ui *u, int key);
 
 #endif

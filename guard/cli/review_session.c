@@ -31,7 +31,8 @@ struct review_session {
 	struct selected_root *parts; /* the project's first */
 	size_t count;
 	char *scratch; /* the run's directory */
-	struct decisions *decisions;
+	struct review **reviews; /* of the parts */
+	struct review_ui ui;
 	struct judged_run judged; /* losses and verdict */
 	bool lost; /* another process has the run now */
 	struct conflict_session conflicts;
@@ -60,17 +61,6 @@ static int make_root_review(struct review_session *v, size_t index,
 	else
 		r->may_agree = true;
 	return 0;
-}
-
-/* Sums over all roots. */
-static void count_all_items(const struct review_session *v,
-			    struct review_counts *ret)
-{
-	size_t i;
-
-	*ret = (struct review_counts){0};
-	for (i = 0; i < v->count; i++)
-		review_count(&v->parts[i].review, ret);
 }
 
 /* Fills in the losses of all items, and the verdict. */
@@ -124,12 +114,11 @@ enum apply_choice { CHOICE_APPLY, CHOICE_LEAVE, CHOICE_AGAIN };
 static enum apply_choice ask_to_apply(struct review_session *v)
 {
 	struct review_counts n;
-	size_t i;
 
 	for (;;) {
 		auto_free char *line = NULL;
 
-		count_all_items(v, &n);
+		review_list_sum(&v->ui.list, &n);
 		(void)printf("\n%sAccepted: %zu of %s%s",
 			     output_style(STYLE_BOLD), n.yes + n.partly,
 			     text_count(n.items, "change"),
@@ -152,8 +141,7 @@ static enum apply_choice ask_to_apply(struct review_session *v)
 		if (strcmp(line, "r") == 0)
 			return CHOICE_AGAIN;
 		if (strcmp(line, "l") == 0)
-			for (i = 0; i < v->count; i++)
-				review_prompt_list(&v->parts[i].review, true);
+			review_prompt_list(&v->ui.list);
 		else
 			(void)printf(
 				"y - apply the accepted changes; guard undo "
@@ -258,7 +246,7 @@ static int resolve_conflicts(struct review_session *v, struct apply_plan *a,
 	}
 	/* The screen shows the text, and the user can answer otherwise. */
 	if (apply_plan_check_halves(a, err) < 0)
-		return v->conflicts.screen ? 0 : -err->num;
+		return v->ui.job ? 0 : -err->num;
 	if (plan_summary_count(&a->change, &v->counts, err) < 0)
 		return -err->num;
 	*err->text = '\0';
@@ -360,7 +348,7 @@ static void forget_decisions(struct review_session *v)
 {
 	struct err err;
 
-	decisions_free(&v->decisions);
+	decisions_free(&v->ui.list.decisions);
 	if (decisions_forget(v->a->p->session.fd, &err) < 0)
 		output_warn("%s", err.text);
 }
@@ -375,50 +363,16 @@ static int report_nothing_applied(const struct review_session *v)
 	return STATUS_REFUSED;
 }
 
-static void make_kinds(struct review_session *v, struct review_kinds *ret)
-{
-	auto_free struct review **reviews =
-		mem_alloc((v->count + 1) * sizeof(struct review *));
-	size_t i;
-
-	for (i = 0; i < v->count; i++)
-		reviews[i] = &v->parts[i].review;
-	review_kinds_make(reviews, v->count, ret);
-}
-
-/* false: the user quits. */
-static bool ask_about_kinds(struct review_session *v)
-{
-	AUTO(review_kinds) struct review_kinds k = {0};
-
-	make_kinds(v, &k);
-	return kinds_prompt(&k, v->decisions);
-}
-
 static int ask_until_decided(struct review_session *v, struct err *err)
 {
-	struct review_prompt_options o = {
-		.scratch_fd = v->a->p->session.fd,
-		.scratch = v->scratch,
-		.decisions = v->decisions,
-		.open_only = true,
-	};
 	struct review_counts n;
+	bool open_only = true;
 	int status, got;
-	bool more;
-	size_t i;
 
-	for (;; o.open_only = v->o->kinds) {
-		more = !v->o->kinds || ask_about_kinds(v);
-		for (i = 0; more && i < v->count; i++) {
-			o.root = i;
-			review_prompt(&v->parts[i].review, &o);
-			n = (struct review_counts){0};
-			review_count(&v->parts[i].review, &n);
-			if (n.open)
-				break; /* the user has had enough */
-		}
-		count_all_items(v, &n);
+	for (;; open_only = v->o->kinds) {
+		if (!v->o->kinds || kinds_prompt(&v->ui))
+			review_prompt(&v->ui, open_only);
+		review_list_sum(&v->ui.list, &n);
 		if (!n.yes && !n.partly)
 			return report_nothing_applied(v);
 		switch (ask_to_apply(v)) {
@@ -615,16 +569,18 @@ static int load_decisions(struct review_session *v, char **ret_note,
 {
 	const struct session *s = &v->a->p->session;
 	AUTO(buf) struct buf note = {0};
+	struct decisions *d = NULL;
 	struct review_counts n;
 	size_t dropped = 0, i;
 
 	if ((v->o->forget && decisions_forget(s->fd, err) < 0) ||
-	    decisions_open(s->fd, true, &v->decisions, err) < 0)
+	    decisions_open(s->fd, true, &d, err) < 0)
 		return -err->num;
 	for (i = 0; i < v->count; i++)
-		dropped +=
-			decisions_replay(v->decisions, i, &v->parts[i].review);
-	count_all_items(v, &n);
+		dropped += decisions_replay(d, i, v->reviews[i]);
+	review_list_free(&v->ui.list);
+	review_list_make(&v->ui.list, v->reviews, v->count, d);
+	review_list_sum(&v->ui.list, &n);
 	if (n.open < n.items)
 		buf_printf(&note,
 			   "continuing an earlier review: %zu of %s %s decided "
@@ -675,15 +631,9 @@ static int list_screen_conflicts(void *arg, struct review_conflicts **ret,
 				 struct err *err)
 {
 	struct review_session *v = arg;
-	auto_free const struct review **reviews =
-		mem_alloc(v->count * sizeof(*reviews));
-	size_t i;
 
-	for (i = 0; i < v->count; i++)
-		reviews[i] = &v->parts[i].review;
 	*ret = &v->conflicts.list;
-	return conflict_session_list(&v->conflicts, v->a, reviews, v->count,
-				     err);
+	return conflict_session_list(&v->conflicts, v->a, err);
 }
 
 /* -ENOTTY: no full screen is possible here. */
@@ -691,8 +641,6 @@ static int review_on_screen(struct review_session *v, const char *note,
 			    struct err *err)
 {
 	const struct session *s = &v->a->p->session;
-	auto_free struct review **reviews =
-		mem_alloc(v->count * sizeof(*reviews));
 	auto_free char *branch = mem_printf("guard/%s", session_label(s));
 	auto_free char *patch = mem_printf("%s.patch", session_label(s));
 	auto_free char *html = mem_printf("%s.html", session_label(s));
@@ -701,9 +649,6 @@ static int review_on_screen(struct review_session *v, const char *note,
 	auto_free const char **root_paths =
 		mem_alloc(v->count * sizeof(*root_paths));
 	struct screen_job job = {
-		.reviews = reviews,
-		.count = v->count,
-		.decisions = v->decisions,
 		.verdict = &v->judged.verdict,
 		.root_paths = root_paths,
 		.test = v->o->test,
@@ -713,8 +658,6 @@ static int review_on_screen(struct review_session *v, const char *note,
 		.list_conflicts = list_screen_conflicts,
 		.arg = v,
 		.message = note,
-		.scratch_fd = s->fd,
-		.scratch = v->scratch,
 		.run = session_label(s),
 		.project = s->project,
 		.branch = branch,
@@ -728,15 +671,13 @@ static int review_on_screen(struct review_session *v, const char *note,
 	size_t i;
 	int got;
 
-	for (i = 0; i < v->count; i++) {
-		reviews[i] = &v->parts[i].review;
+	for (i = 0; i < v->count; i++)
 		root_paths[i] = s->roots[i].path;
-	}
-	v->conflicts.screen = &job;
+	v->ui.job = &job;
 	for (;;) {
-		choice = screen_run(&job);
+		choice = screen_run(&v->ui);
 		if (choice == SCREEN_NOT) {
-			v->conflicts.screen = NULL;
+			v->ui.job = NULL;
 			return -ENOTTY;
 		}
 		got = finish_screen(v, &job, choice, err);
@@ -774,10 +715,19 @@ static int run_review(struct review_session *v, struct err *err)
 	if (!v->o->short_head && judged_run_load(a->c, a->p, NULL, &a->changes,
 						 &v->judged, &missing) < 0)
 		output_error(&missing);
-	for (i = 0; i < v->count; i++)
+	v->reviews = mem_alloc((v->count + 1) * sizeof(*v->reviews));
+	for (i = 0; i < v->count; i++) {
 		if (make_root_review(v, i, err) < 0)
 			return -err->num;
-	count_all_items(v, &n);
+		v->reviews[i] = &v->parts[i].review;
+	}
+	v->ui.keys = review_keys;
+	v->ui.store = a->c->store;
+	v->ui.scratch_fd = s->fd;
+	v->ui.scratch = v->scratch;
+	v->conflicts.ui = &v->ui;
+	review_list_make(&v->ui.list, v->reviews, v->count, NULL);
+	review_list_sum(&v->ui.list, &n);
 	if (n.items && textdiff_available(&missing) < 0) {
 		compared = false;
 		output_print("texts are not compared: %s", missing.text);
@@ -790,14 +740,10 @@ static int run_review(struct review_session *v, struct err *err)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		if (!v->o->no_pager)
 			output_pager_start("review");
-		if (v->o->kinds) {
-			AUTO(review_kinds) struct review_kinds k = {0};
-
-			make_kinds(v, &k);
-			kinds_prompt_print(&k);
-		} else {
+		if (v->o->kinds)
+			kinds_prompt_print(&v->ui);
+		else
 			show_parts(v, 0);
-		}
 		(void)fflush(stdout);
 		if (n.items)
 			output_print(
@@ -810,12 +756,6 @@ static int run_review(struct review_session *v, struct err *err)
 	}
 	if (n.items && load_decisions(v, &note, err) < 0)
 		return -err->num;
-	v->conflicts.prompt = (struct conflict_prompt_options){
-		.store = a->c->store,
-		.decisions = v->decisions,
-		.scratch_fd = s->fd,
-		.scratch = v->scratch,
-	};
 	if (n.items && !v->o->plain && !v->o->kinds && screen_is_possible()) {
 		int got = review_on_screen(v, note, err);
 
@@ -849,7 +789,9 @@ int review_session_run(struct apply_plan *a,
 	for (i = 0; i < v.count; i++)
 		apply_selection_free_root(&v.parts[i]);
 	conflict_session_free(&v.conflicts);
-	decisions_free(&v.decisions);
+	decisions_free(&v.ui.list.decisions);
+	review_ui_free(&v.ui);
+	free(v.reviews);
 	judged_run_free(&v.judged);
 	free(v.parts);
 	free(v.scratch);

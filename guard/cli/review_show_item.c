@@ -28,10 +28,10 @@ static bool locale_is_utf8(void)
 	return false;
 }
 
-void review_show_title(struct review *r, size_t item, struct styled *to)
+void review_show_title(struct review *r, struct review_item *it, size_t number,
+		       size_t count, struct styled *to)
 {
 	const char *dash = locale_is_utf8() ? "\xe2\x94\x80" : "-";
-	struct review_item *it = &r->items[item];
 	AUTO(buf) struct buf rule = {0}, line = {0};
 	size_t i, columns = to->width < 20	   ? 80
 			    : to->width < RULE_MAX ? to->width
@@ -43,7 +43,7 @@ void review_show_title(struct review *r, size_t item, struct styled *to)
 	review_show_line(r, it, &line);
 	styled_line(to, LINE_PLAIN,
 		    "\n" FAINT "%s" PLAIN "%s" BOLD "%zu/%zu" PLAIN "  %s",
-		    buf_text(&rule), rule.len ? "\n" : "", item + 1, r->count,
+		    buf_text(&rule), rule.len ? "\n" : "", number, count,
 		    buf_text(&line));
 	if (review_has_clash(r, it) || it->here)
 		styled_line(to, LINE_NOTE, CHANGED " ! you changed it%s" PLAIN,

@@ -18,11 +18,6 @@
 #define VERSIONS_MAX 9
 #define FILES_MAX 200
 
-static size_t page_columns(const struct screen *s)
-{
-	return s->columns > 8 ? (size_t)s->columns - 4 : 4;
-}
-
 /* --- older versions --- */
 
 static void add_version_line(struct screen_text *page,
@@ -41,7 +36,7 @@ static void add_version_line(struct screen_text *page,
 	screen_text_add(page, ' ', buf_text(&b), b.len, columns);
 }
 
-static void show_version(struct screen *s, struct store *store,
+static void show_version(struct review_ui *u, struct store *store,
 			 const struct history_row *row)
 {
 	AUTO(buf) struct buf text = {0};
@@ -49,18 +44,18 @@ static void show_version(struct screen *s, struct store *store,
 	struct err err = {0};
 
 	if (!S_ISREG(row->entry.mode) || row->entry.size > VERSION_MAX)
-		screen_say(s, "this version is no text that can be shown");
+		review_ui_say(u, "this version is no text that can be shown");
 	else if (content_append(store, &row->entry.content, &text, &err) < 0)
-		screen_say(s, "%s", err.text);
+		review_ui_say(u, "%s", err.text);
 	else if (memchr(text.data ? (void *)text.data : "", 0, text.len))
-		screen_say(s, "this version is not a text");
+		review_ui_say(u, "this version is not a text");
 	else {
 		auto_free char *title = mem_printf(
 			" Version of %s", text_time(row->snapshot.time));
 
 		screen_text_add(&page, ' ', (const char *)text.data, text.len,
-				page_columns(s));
-		(void)screen_page(s, title, &page,
+				screen_page_columns(u));
+		(void)screen_page(u, title, &page,
 				  " j k space scroll   any other key: back");
 	}
 	screen_text_free(&page);
@@ -85,22 +80,22 @@ static void list_versions(const struct history *h, struct screen_text *page,
 	}
 }
 
-void screen_show_versions(struct screen *s)
+void screen_show_versions(struct review_ui *u, int key)
 {
-	const struct review_row *row = review_list_row(&s->list);
+	const struct review_row *row = review_ui_row(u);
 	auto_free char *path = NULL, *title = NULL;
 	AUTO(history) struct history h = {0};
 	AUTO(buf) struct buf name = {0};
 	struct err err;
-	int key;
 
+	(void)key;
 	if (!row)
 		return;
-	path = path_join(s->job->root_paths[row->root],
+	path = path_join(u->job->root_paths[row->root],
 			 review_list_item(row)->path);
 	h.path = path;
 	if (history_load(&h, row->review->store, &err) < 0) {
-		screen_say(s, "%s", err.text);
+		review_ui_say(u, "%s", err.text);
 		return;
 	}
 	text_escape_name(&name, review_list_item(row)->path);
@@ -109,14 +104,14 @@ void screen_show_versions(struct screen *s)
 		struct screen_text page = {0};
 		size_t count;
 
-		list_versions(&h, &page, page_columns(s), &count);
-		key = screen_page(s, title, &page,
+		list_versions(&h, &page, screen_page_columns(u), &count);
+		key = screen_page(u, title, &page,
 				  " 1-9 show a version   any other key: back");
 		screen_text_free(&page);
-		screen_hush(s);
+		screen_hush(u);
 		if (key < '1' || (size_t)(key - '0') > count)
 			return;
-		show_version(s, row->review->store,
+		show_version(u, row->review->store,
 			     &h.rows[h.count - (size_t)(key - '0')]);
 	} while (true);
 }
@@ -125,12 +120,13 @@ void screen_show_versions(struct screen *s)
 
 /* The hunk under the cursor; in the list the first open hunk of the file, else
  * its first. */
-static size_t find_hunk(const struct screen *s, const struct review_item *item)
+static size_t find_hunk(const struct review_ui *u,
+			const struct review_item *item)
 {
 	size_t i;
 
-	if (s->in_text)
-		return screen_part(s);
+	if (u->in_text)
+		return u->list.part;
 	for (i = item->rights; i < item->parts; i++)
 		if (item->answers[i] == REVIEW_OPEN)
 			return i;
@@ -198,83 +194,97 @@ static void add_sample(const struct kind *kind, struct screen_text *page,
 	}
 }
 
-static bool ask_about_shown_kind(struct screen *s, struct review_kinds *k,
-				 const struct kind *kind)
+/* Whether they are decided. */
+static bool ask_about_kind(struct review_ui *u, struct review_kinds *k,
+			   const struct kind *kind)
 {
+	static const char *const words[] = {
+		['y'] = "taken", ['n'] = "left", ['u'] = "open"};
+	struct asked_kind asked = {
+		.family = {.first = (size_t)(kind - k->kinds.items.items),
+			   .count = 1},
+		.listed = true,
+	};
+	const struct review_key *row;
 	struct screen_text page = {0};
-	AUTO(buf) struct buf title = {0};
+	AUTO(buf) struct buf title = {0}, bar = {0};
 	int key;
 
+	u->place = UI_KIND;
 	buf_printf(&title, " %s of one kind in %s",
 		   text_count(kind->places.count, "hunk"),
 		   text_count(kind->files, "file"));
-	add_sample(kind, &page, page_columns(s));
-	screen_text_add(&page, ' ', "\n", 1, page_columns(s));
-	add_kind_files(k, kind, &page, page_columns(s));
-	key = screen_page(s, buf_text(&title), &page,
-			  " y take all  n leave all  u open all   any other "
-			  "key: back");
+	add_sample(kind, &page, screen_page_columns(u));
+	screen_text_add(&page, ' ', "\n", 1, screen_page_columns(u));
+	add_kind_files(k, kind, &page, screen_page_columns(u));
+	review_ui_key_bar(u, 0, &bar);
+	buf_add_text(&bar, "   any other key: back");
+	key = screen_page(u, buf_text(&title), &page, buf_text(&bar));
 	screen_text_free(&page);
-	if (key != 'y' && key != 'n' && key != 'u')
+	row = review_ui_find_key(u, key);
+	if (!row)
 		return false;
-	review_list_answer_kind(&s->list, k, kind,
-				key == 'y'   ? REVIEW_YES
-				: key == 'n' ? REVIEW_NO
-					     : REVIEW_OPEN);
-	screen_say(s, "%s %s; U takes that back",
-		   text_count(kind->places.count, "hunk"),
-		   key == 'y'	? "taken"
-		   : key == 'n' ? "left"
-				: "open");
+	u->kind = (struct kind_cursor){
+		.kinds = k,
+		.list = {.items = &asked, .count = 1},
+	};
+	row->act(u, key);
+	u->all_decided = false;
+	review_ui_say(u, "%s %s; U takes that back",
+		      text_count(kind->places.count, "hunk"), words[key]);
 	return key != 'u';
 }
 
-bool screen_answer_kind(struct screen *s)
+void screen_answer_kind(struct review_ui *u, int key)
 {
-	const struct review_row *row = review_list_row(&s->list);
+	const struct review_row *row = review_ui_row(u);
 	AUTO(review_kinds) struct review_kinds k = {0};
 	const struct kind *kind;
-	bool decided = false;
 	size_t i;
 
+	(void)key;
 	if (!row)
-		return false;
-	review_kinds_make(s->list.reviews, s->list.review_count, &k);
-	kind = find_kind(&k, row, find_hunk(s, review_list_item(row)));
-	if (kind)
-		decided = ask_about_shown_kind(s, &k, kind);
-	else
-		screen_say(s, "only hunks of modified texts without a critical "
-			      "risk have a kind");
+		return;
+	review_kinds_make(u->list.reviews, u->list.review_count, &k);
+	kind = find_kind(&k, row, find_hunk(u, review_list_item(row)));
+	if (!kind)
+		review_ui_say(u, "only hunks of modified texts without a "
+				 "critical risk have a kind");
+	else if (ask_about_kind(u, &k, kind))
+		review_ui_go_on(u);
 	for (i = 0; i < k.items.count; i++)
-		if (review_kinds_item(&k, i) != review_list_item(row))
+		if (review_kinds_item(&k, i) != review_ui_item(u))
 			review_close(review_kinds_review(&k, i),
 				     review_kinds_item(&k, i));
-	return decided;
 }
 
 /* --- a test --- */
 
-void screen_try(struct screen *s)
+void screen_try(struct review_ui *u, int key)
 {
-	const char *before = s->test ? s->test : s->job->test;
+	const char *before = u->test ? u->test : u->job->test;
 	auto_free char *typed = NULL, *summary = NULL;
 	struct err err;
+	int c;
 
-	typed = screen_prompt(s, "Run in a throw-away copy of the run:",
-			      before ? before : "");
+	(void)key;
+	typed = u->terminal->ask(u, "Run in a throw-away copy of the run:",
+				 before ? before : "");
 	if (!typed || !*typed)
 		return;
-	free(s->test);
-	s->test = TAKE(typed);
-	screen_leave(s);
-	if (s->job->try(s->job->arg, s->test, &summary, &err) < 0)
+	free(u->test);
+	u->test = TAKE(typed);
+	u->terminal->leave(u);
+	if (u->job->try(u->job->arg, u->test, &summary, &err) < 0)
 		summary = mem_strdup(err.text);
 	(void)printf("\n%s%s%s (Enter goes back to the review)\n",
 		     output_style(STYLE_BOLD), summary,
 		     output_style(STYLE_NONE));
 	(void)fflush(stdout);
-	screen_wait_enter(s);
-	screen_return(s);
-	screen_say(s, "%s", summary);
+	/* The terminal reads lines now. */
+	do
+		c = getchar();
+	while (c != '\n' && c != EOF);
+	u->terminal->enter(u);
+	review_ui_say(u, "%s", summary);
 }

@@ -68,15 +68,19 @@ static bool is_open(const struct review_item *item)
 /* Rows of one bucket are in the order of the items. */
 static void collect_rows(struct review_list *l)
 {
-	enum review_bucket bucket;
+	int buckets = l->by_item ? 1 : REVIEW_BUCKETS, at;
 	size_t i, k;
 
-	for (bucket = 0; bucket < REVIEW_BUCKETS; bucket++)
+	l->rows.count = 0;
+	for (at = 0; at < buckets; at++)
 		for (i = 0; i < l->review_count; i++)
 			for (k = 0; k < l->reviews[i]->count; k++) {
 				struct review *r = l->reviews[i];
+				enum review_bucket bucket =
+					bucket_of(&r->items[k]);
 
-				if (bucket_of(&r->items[k]) != bucket)
+				if (!l->by_item &&
+				    bucket != (enum review_bucket)at)
 					continue;
 				*VEC_ADD(&l->rows) = (struct review_row){
 					.review = r,
@@ -113,7 +117,7 @@ static void show_rows(struct review_list *l, size_t selected)
 	size_t i;
 
 	l->shown.count = 0;
-	l->at = 0;
+	l->at = l->part = 0;
 	for (i = 0; i < l->rows.count; i++) {
 		if (!passes_filter(l, &l->rows.items[i]))
 			continue;
@@ -210,6 +214,7 @@ void review_list_select(struct review_list *l, size_t at)
 	if (at >= l->shown.count)
 		at = l->shown.count ? l->shown.count - 1 : 0;
 	l->at = at;
+	l->part = 0;
 }
 
 static struct review_row *shown_row(const struct review_list *l, size_t at)
@@ -223,25 +228,76 @@ bool review_list_select_bucket(struct review_list *l, enum review_bucket bucket)
 
 	for (i = 0; i < l->shown.count; i++)
 		if (shown_row(l, i)->bucket == bucket) {
-			l->at = i;
+			review_list_select(l, i);
 			return true;
 		}
 	return false;
 }
 
-bool review_list_select_open(struct review_list *l)
+/* The first open part from this one on; the count of the parts: there is none.
+ */
+static size_t find_open_part(const struct review_item *item, size_t part)
 {
-	size_t i;
+	while (part < item->parts && item->answers[part] != REVIEW_OPEN)
+		part++;
+	return part;
+}
 
-	for (i = 0; i < l->shown.count; i++) {
+bool review_list_select_open(struct review_list *l, bool parts)
+{
+	size_t i, part = parts ? l->part + 1 : 0;
+
+	for (i = 0; l->shown.count && i < l->shown.count + parts;
+	     i++, part = 0) {
 		size_t at = (l->at + i) % l->shown.count;
+		const struct review_item *item =
+			review_list_item(shown_row(l, at));
 
-		if (is_open(review_list_item(shown_row(l, at)))) {
+		part = find_open_part(item, part);
+		if (part < item->parts) {
 			l->at = at;
+			l->part = parts ? part : 0;
 			return true;
 		}
 	}
 	return false;
+}
+
+static void open_row(const struct review_row *row)
+{
+	struct err ignored;
+
+	(void)review_open(row->review, review_list_item(row), &ignored);
+}
+
+bool review_list_step(struct review_list *l, bool back, bool open_only)
+{
+	size_t at = l->at, part = l->part;
+	const struct review_item *item;
+
+	do {
+		item = review_list_item(shown_row(l, at));
+		if (back ? part > 0 : part + 1 < item->parts) {
+			part += back ? -(size_t)1 : 1;
+			continue;
+		}
+		if (back ? !at : at + 1 == l->shown.count)
+			return false;
+		at += back ? -(size_t)1 : 1;
+		open_row(shown_row(l, at));
+		item = review_list_item(shown_row(l, at));
+		part = back ? item->parts - 1 : 0;
+	} while (open_only && item->answers[part] != REVIEW_OPEN);
+	l->at = at;
+	l->part = part;
+	return true;
+}
+
+void review_list_order(struct review_list *l, bool by_item)
+{
+	l->by_item = by_item;
+	collect_rows(l);
+	show_rows(l, 0);
 }
 
 void review_list_filter(struct review_list *l, const char *pattern,
@@ -255,15 +311,17 @@ void review_list_filter(struct review_list *l, const char *pattern,
 	show_rows(l, selected);
 }
 
-bool review_list_part_matches(struct review *r, const struct review_item *item,
-			      size_t part, const regex_t *regex)
+/* The changed lines of the part match, or (part 0) a path of the item. */
+static bool part_matches(const struct review_row *row, size_t part,
+			 const regex_t *regex)
 {
+	const struct review_item *item = review_list_item(row);
 	const struct hunk *hunk = review_hunk(item, part);
 	size_t i;
 
 	for (i = 0; !part && i < item->count; i++)
-		if (regexec(regex, review_entry_at(r, item, i)->path, 0, NULL,
-			    0) == 0)
+		if (regexec(regex, review_entry_at(row->review, item, i)->path,
+			    0, NULL, 0) == 0)
 			return true;
 	for (i = 0; hunk && i < hunk->lines.count; i++) {
 		auto_free char *line = mem_strndup(hunk->lines.items[i].text,
@@ -276,30 +334,39 @@ bool review_list_part_matches(struct review *r, const struct review_item *item,
 	return false;
 }
 
-static bool row_matches(const struct review_row *row, const regex_t *regex)
+/* Looks at the parts [first, end) of a row, or at all behind `first`. */
+static bool find_match(const struct review_row *row, size_t first, size_t end,
+		       const regex_t *regex, bool back, size_t *ret_part)
 {
 	struct review_item *item = review_list_item(row);
 	bool was_open = item->opened, found = false;
-	struct err ignored;
 	size_t i;
 
-	(void)review_open(row->review, item, &ignored);
-	for (i = 0; i < item->parts && !found; i++)
-		found = review_list_part_matches(row->review, item, i, regex);
+	open_row(row);
+	end = end < item->parts ? end : item->parts;
+	for (i = first; i < end && !found; i++) {
+		*ret_part = back ? end - 1 - (i - first) : i;
+		found = part_matches(row, *ret_part, regex);
+	}
 	if (!was_open && !found)
 		review_close(row->review, item);
 	return found;
 }
 
-bool review_list_search(struct review_list *l, const regex_t *regex, bool back)
+bool review_list_search(struct review_list *l, const regex_t *regex, bool back,
+			bool parts)
 {
 	size_t count = l->shown.count, i;
 
-	for (i = 1; i <= count; i++) {
+	for (i = !parts; count && i <= count; i++) {
 		size_t at = (l->at + (back ? count - i % count : i)) % count;
+		size_t first = i || back ? 0 : l->part + 1;
+		size_t end = !i && back ? l->part : (size_t)-1, part;
 
-		if (row_matches(shown_row(l, at), regex)) {
+		if (find_match(shown_row(l, at), first, end, regex, back,
+			       &part)) {
 			l->at = at;
+			l->part = part;
 			return true;
 		}
 	}
@@ -458,15 +525,20 @@ size_t review_list_answer(struct review_list *l,
 	return targets->rows.count;
 }
 
-void review_list_answer_part(struct review_list *l, size_t part,
+void review_list_answer_part(struct review_list *l, bool rest,
 			     enum review_answer answer)
 {
 	const struct review_row *row = review_list_row(l);
+	size_t part = l->part;
 
 	if (!row || part >= review_list_item(row)->parts)
 		return;
 	remember(begin_undo(l), row);
-	answer_part(l, row, part, answer);
+	decisions_begin(l->decisions);
+	do
+		answer_part(l, row, part++, answer);
+	while (rest && part < review_list_item(row)->parts);
+	decisions_end(l->decisions);
 }
 
 void review_list_answer_kind(struct review_list *l, struct review_kinds *k,
@@ -491,14 +563,14 @@ void review_list_answer_kind(struct review_list *l, struct review_kinds *k,
 	review_kinds_answer(k, l->decisions, kind, answer);
 }
 
-void review_list_edited(struct review_list *l, size_t part)
+void review_list_edited(struct review_list *l)
 {
 	const struct review_row *row = review_list_row(l);
 
 	remember(begin_undo(l), row);
 	decisions_edited(l->decisions, row->root, row->review,
-			 review_list_item(row), part);
-	answer_part(l, row, part, REVIEW_YES);
+			 review_list_item(row), l->part);
+	answer_part(l, row, l->part, REVIEW_YES);
 }
 
 void review_list_view(struct review_list *l, bool viewed)
@@ -547,9 +619,10 @@ bool review_list_undo(struct review_list *l)
 	return true;
 }
 
-size_t review_list_split(struct review_list *l, size_t part)
+size_t review_list_split(struct review_list *l)
 {
 	struct review_row *row = review_list_row(l);
+	size_t part = l->part;
 	size_t had, item, i;
 	struct review *r;
 
@@ -566,7 +639,6 @@ size_t review_list_split(struct review_list *l, size_t part)
 	had = r->count;
 	item = row->item;
 	decisions_split(l->decisions, row->root, r, item, part);
-	l->rows.count = 0;
 	collect_rows(l);
 	for (i = 0; i + 1 < l->rows.count; i++)
 		if (l->rows.items[i].review == r &&

@@ -49,9 +49,11 @@ struct review_list {
 	struct review **reviews; /* of each root; borrowed */
 	size_t review_count;
 	struct decisions *decisions; /* borrowed, or NULL */
+	bool by_item; /* the order of the rows: else by bucket */
 	VEC(struct review_row) rows;
 	VEC(size_t) shown; /* indexes of rows that pass the filter */
 	size_t at; /* in shown: the selected row */
+	size_t part; /* of the selected row: under the cursor */
 	char *pattern; /* part of the path, or a glob; NULL: all */
 	bool open_only;
 	VEC(struct review_undo) undo;
@@ -82,6 +84,10 @@ void review_list_make(struct review_list *l, struct review **reviews,
 		      size_t count, struct decisions *decisions);
 void review_list_free(struct review_list *l);
 
+/* Sorts the rows by bucket, or as the items of the reviews follow each other,
+ * and selects the first. */
+void review_list_order(struct review_list *l, bool by_item);
+
 /* NULL: nothing is shown. */
 struct review_row *review_list_row(const struct review_list *l);
 struct review_item *review_list_item(const struct review_row *row);
@@ -96,25 +102,28 @@ size_t review_list_count_bucket(const struct review_list *l,
 /* 'y', 'n', '*' for several answers, ' ' for open. */
 char review_list_letter(const struct review_item *item);
 
-/* Selects; a number beyond the last row selects the last row. */
+/* Selects the row, at its first part; a number beyond the last row selects the
+ * last row. */
 void review_list_select(struct review_list *l, size_t at);
 /* Selects the first row of a bucket; false: nothing of it is shown. */
 bool review_list_select_bucket(struct review_list *l,
 			       enum review_bucket bucket);
-/* Selects the next row with an open part, from the selected one on, and once
- * round; false: none is open. */
-bool review_list_select_open(struct review_list *l);
+/* Selects the next open part of the row (parts: else a part of the selected
+ * row is passed over), else the next row with an open part, the selected one
+ * first, and once round; false: none is open. */
+bool review_list_select_open(struct review_list *l, bool parts);
+/* Goes to the next (or previous) part, also of another row; false: there is
+ * none, and the cursor stays. open_only: to one that is not decided on. */
+bool review_list_step(struct review_list *l, bool back, bool open_only);
 /* Shows rows whose path has the text in it, or matches the glob; NULL: all.
  * The selected row stays selected where it can. */
 void review_list_filter(struct review_list *l, const char *pattern,
 			bool open_only);
-/* Selects the next (or previous) row that matches with its path or a changed
- * line, once round; false: none does. Texts that were not open are closed
- * again. */
-bool review_list_search(struct review_list *l, const regex_t *regex, bool back);
-/* Whether the part's changed lines, or (part 0) a path of the item match. */
-bool review_list_part_matches(struct review *r, const struct review_item *item,
-			      size_t part, const regex_t *regex);
+/* Goes to the next (or previous) part with a changed line that matches, or row
+ * with such a path, once round; false: none does. parts: also to another part
+ * of the selected row. Texts that were not open are closed again. */
+bool review_list_search(struct review_list *l, const regex_t *regex, bool back,
+			bool parts);
 
 /* The rows that review_list_answer() would change. With many rows in the scope
  * decided parts keep their answer, and a yes is none for a critical row. */
@@ -126,23 +135,24 @@ void review_list_targets_free(struct review_targets *targets);
 size_t review_list_answer(struct review_list *l,
 			  const struct review_targets *targets,
 			  enum review_answer answer);
-void review_list_answer_part(struct review_list *l, size_t part,
+/* Answers the part under the cursor; rest: and those behind it in its row. */
+void review_list_answer_part(struct review_list *l, bool rest,
 			     enum review_answer answer);
 /* Answers all hunks of a kind, made of the list's reviews, as one act. */
 void review_list_answer_kind(struct review_list *l, struct review_kinds *k,
 			     const struct kind *kind,
 			     enum review_answer answer);
-/* After a hunk of the selected item was edited: takes it. */
-void review_list_edited(struct review_list *l, size_t part);
+/* After the hunk under the cursor was edited: takes it. */
+void review_list_edited(struct review_list *l);
 /* Marks the selected item as seen, or not. */
 void review_list_view(struct review_list *l, bool viewed);
 /* Takes the last answer back and selects its row; false: there is none. */
 bool review_list_undo(struct review_list *l);
 
-/* Splits a part of the selected item; what was answered before can no longer be
+/* Splits the part under the cursor; what was answered before can no longer be
  * taken back. Returns the number of rows or hunks that there are instead; 0: it
  * cannot be split. */
-size_t review_list_split(struct review_list *l, size_t part);
+size_t review_list_split(struct review_list *l);
 
 /* Over all reviews. */
 void review_list_sum(const struct review_list *l, struct review_counts *ret);

@@ -517,7 +517,7 @@ screen 80 24 'guard review --forget --plain'
 shown 'Apply this hunk'
 keys A Enter
 shows 'A of the line prompts leaves them open, too' \
-	'decided one by one (lost work, or a consent): 2 changes'
+	'1 change taken, 2 need an answer of their own; U takes that back'
 keys n Enter n Enter
 shown 'Accepted: 1 of 3 changes; 2 skipped'
 keys y Enter

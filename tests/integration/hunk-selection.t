@@ -198,9 +198,9 @@ is "$(grep -c '3\.0 KB' "$out")" 1 \
 cat >"$T/script" <<END
 size 15 40
 > ?\r
-< A - apply all the rest, once all
-<     deletions
-< ? - this help
+<   A    take all open changes but those
+<        with !!, once deletions and risks
+<   ?    this help
 > q\r
 end 1
 END

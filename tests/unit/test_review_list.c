@@ -259,18 +259,18 @@ static void next_open_row_is_found_once_round(void **state)
 
 	go(f, ".env");
 	(void)answer(f, REVIEW_SCOPE_ITEM, REVIEW_YES);
-	assert_true(review_list_select_open(&f->list));
+	assert_true(review_list_select_open(&f->list, false));
 	assert_string_equal(selected(f), "src/old");
 	go(f, "new");
 	(void)answer(f, REVIEW_SCOPE_ITEM, REVIEW_YES);
-	assert_true(review_list_select_open(&f->list));
+	assert_true(review_list_select_open(&f->list, false));
 	assert_string_equal(selected(f), "src/old");
 	(void)answer(f, REVIEW_SCOPE_REST, REVIEW_NO);
 	go(f, ".git/hooks/x");
 	(void)answer(f, REVIEW_SCOPE_ITEM, REVIEW_NO);
 	go(f, ".vscode/tasks.json");
 	(void)answer(f, REVIEW_SCOPE_ITEM, REVIEW_NO);
-	assert_false(review_list_select_open(&f->list));
+	assert_false(review_list_select_open(&f->list, false));
 }
 
 static void filter_shows_matching_and_open_rows(void **state)
@@ -302,17 +302,17 @@ static void search_goes_round_in_both_directions(void **state)
 
 	assert_int_equal(regcomp(&regex, "^docs/.$", REG_NOSUB), 0);
 	go(f, ".env");
-	assert_true(review_list_search(&f->list, &regex, false));
+	assert_true(review_list_search(&f->list, &regex, false, false));
 	assert_string_equal(selected(f), "docs/a");
-	assert_true(review_list_search(&f->list, &regex, false));
+	assert_true(review_list_search(&f->list, &regex, false, false));
 	assert_string_equal(selected(f), "docs/b");
-	assert_true(review_list_search(&f->list, &regex, false));
+	assert_true(review_list_search(&f->list, &regex, false, false));
 	assert_string_equal(selected(f), "docs/a");
-	assert_true(review_list_search(&f->list, &regex, true));
+	assert_true(review_list_search(&f->list, &regex, true, false));
 	assert_string_equal(selected(f), "docs/b");
 	regfree(&regex);
 	assert_int_equal(regcomp(&regex, "nowhere", REG_NOSUB), 0);
-	assert_false(review_list_search(&f->list, &regex, false));
+	assert_false(review_list_search(&f->list, &regex, false, false));
 	assert_string_equal(selected(f), "docs/b");
 	regfree(&regex);
 }
