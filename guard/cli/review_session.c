@@ -710,6 +710,7 @@ static int run_review(struct review_session *v, struct err *err)
 	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
 		return -err->num;
 	changeset_unlock(&a->change);
+	changes_find_moves(&a->changes);
 	v->count = a->p->session.root_count;
 	v->parts = mem_zalloc(v->count * sizeof(*v->parts));
 	if (!v->o->short_head && judged_run_load(a->c, a->p, NULL, &a->changes,

@@ -106,9 +106,9 @@ struct view;
 
 struct review_options {
 	const char *const *paths; /* NULL-terminated, or NULL */
-	/* Has the risks of the paths, which are judged where they are not yet.
-	 * NULL: a view of `changes`, of the same trees; if that is NULL as
-	 * well, no path has a risk. */
+	/* Has the risks of the paths, which are judged where they are not yet,
+	 * and the moves. NULL: a view of `changes`, of the same trees; if that
+	 * is NULL as well, no path has a risk. */
 	struct view *view;
 	const struct changes_root *changes;
 	const struct entry *here; /* the project's root as it is now */
@@ -186,12 +186,12 @@ bool review_can_split(const struct review *r, const struct review_item *item,
 void review_split(struct review *r, size_t item, size_t part);
 
 /*
- * review_moves.c: finds moves, and makes items of them: a directory with the
- * entries that moved unchanged with it, or a file. One yes accepts both ends;
+ * review_moves.c: takes the moves of a list of changes, and makes items of
+ * them: a directory with the entries that moved unchanged with it, or a file. One yes accepts both ends;
  * split, each can be accepted alone. Entries in generated directories, changes
  * of type and refused entries are never moves.
  */
-void review_moves_find(struct review *r);
+void review_moves_find(struct review *r, const struct change_list *list);
 void review_moves_add_items(struct review *r);
 /* The old path: the other end of the i-th entry's pair. */
 const struct review_entry *review_moved_from(const struct review *r,

@@ -211,7 +211,8 @@ int review_make(struct store *store, const struct entry *base,
 		return -err->num;
 	for (i = 0; i < r.entry_count; i++)
 		take_risks(view, &r.entries[i]);
-	review_moves_find(&r);
+	if (view->list)
+		review_moves_find(&r, view->list);
 	review_moves_add_items(&r);
 	review_add_items(&r, 0, r.entry_count, "");
 	VEC_SORT(&r, compare_sections);

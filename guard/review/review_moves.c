@@ -1,67 +1,61 @@
-#include <string.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/vec.h"
 #include "guard/review/review.h"
 #include "guard/rules/risk.h"
-#include "restore/git/moves.h"
 
-/* A file whose bytes were replaced. A move onto such a file is reported, but
- * the two paths stay items of their own. */
-static bool replaces_content(const struct review_entry *e)
+/* A file that replaced another type of entry, or is below one, is accepted with
+ * it or not at all. */
+static bool is_of_other_type(const struct review *r, const char *path)
 {
-	return S_ISREG(e->old.mode) && S_ISREG(e->now.mode) &&
-	       !entry_same_content(&e->old, &e->now);
+	auto_free char *at = mem_strdup(path);
+	const struct review_entry *e = NULL;
+
+	while (*at && !(e && e->change.kind == CHANGE_TYPE)) {
+		char *parent = path_parent(at);
+
+		e = FIND_BY_PATH(at, r->entries, r->entry_count, path);
+		free(at);
+		at = parent;
+	}
+	return e && e->change.kind == CHANGE_TYPE;
 }
 
-void review_moves_find(struct review *r)
+/* The entry, if it can be an end of a move. */
+static struct review_entry *find_end(const struct review *r, const char *path)
 {
-	AUTO(moves) struct moves m = {0};
-	/* Entries of a directory that was a file, or the other way round, are
-	 * accepted with it or not at all. */
-	const char *other = NULL;
+	struct review_entry *e =
+		FIND_BY_PATH(path, r->entries, r->entry_count, path);
+
+	return !e || e->special || e->node || path_has_part(path, ".git") ||
+			       risk_in_generated(path) ||
+			       risk_is_generated(path_name(path)) ||
+			       is_of_other_type(r, path)
+		       ? NULL
+		       : e;
+}
+
+void review_moves_find(struct review *r, const struct change_list *list)
+{
 	size_t i;
 
-	for (i = 0; i < r->entry_count; i++) {
-		const struct review_entry *e = &r->entries[i];
-		const struct entry *it = e->now.mode ? &e->now : &e->old;
-		struct moves_file *f;
+	for (i = 0; i < list->move_count; i++) {
+		const struct change_move *m = &list->moves[i];
+		struct review_entry *now = find_end(r, m->to);
+		struct review_entry *old = find_end(r, m->from);
 
-		if (other && path_below(e->path, other))
+		if (m->half || !now || !old || !now->now.mode || old->now.mode)
 			continue;
-		if (e->old.mode && e->now.mode &&
-		    (e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
-			other = e->path;
-		if (e->special || e->node ||
-		    (e->old.mode && e->now.mode && !replaces_content(e)) ||
-		    path_has_part(e->path, ".git") ||
-		    risk_in_generated(e->path) ||
-		    risk_is_generated(path_name(e->path)))
-			continue;
-		f = moves_add(&m, e->now.mode != 0, e->path, it->mode,
-			      it->size);
-		f->index = i;
-		f->entry = it;
-		f->over = e->now.mode && replaces_content(e);
-	}
-	moves_find_stored(&m, r->store);
-	for (i = 0; i < m.added.count; i++) {
-		const struct moves_file *f = &m.added.items[i];
-		struct review_entry *now, *old;
-
-		if (!f->other)
-			continue;
-		now = &r->entries[f->index];
-		old = &r->entries[f->other->index];
-		now->peer = f->other->index + 1;
-		old->peer = f->index + 1;
-		now->percent = old->percent = f->percent;
+		now->peer = (size_t)(old - r->entries) + 1;
+		old->peer = (size_t)(now - r->entries) + 1;
+		now->percent = old->percent = m->percent;
 		now->with_dir = old->with_dir =
-			f->with_parent && f->percent == 100 &&
-			entry_same_meta(&old->old, &now->now) && !now->here &&
-			!old->here;
+			m->with_dir && entry_same_meta(&old->old, &now->now) &&
+			!now->here && !old->here;
 	}
 }
 
