@@ -1,8 +1,6 @@
-#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/text.h"
 #include "guard/cli/conflict_prompt.h"
 
 #include "guard/cli/conflict_view.h"
@@ -12,20 +10,18 @@
 static void print_place(const struct review_ui *u)
 {
 	const struct review_conflict *c = conflict_view_current(u);
-	struct screen_text page = {0};
-	AUTO(buf) struct buf name = {0};
-	size_t part, line, width = output_width();
+	struct styled *to = styled_out();
+	AUTO(buf) struct buf head = {0};
+	size_t part, line;
 
-	text_escape_name(&name, c->path);
-	(void)printf("\n%s%s%s", output_style(STYLE_BOLD), buf_text(&name),
-		     output_style(STYLE_NONE));
+	buf_add_text(&head, "\n" BOLD);
+	styled_name(&head, "", c->path);
+	buf_add_text(&head, PLAIN);
 	if (review_conflict_part(c, u->conflict.place, &part, &line))
-		(void)printf("  %s, from line %zu of yours on",
-			     conflict_text(c->kind), line);
-	(void)printf("\n");
-	conflict_view_make(u, width ? width : 80, &page);
-	review_prompt_page(&page);
-	screen_text_free(&page);
+		buf_printf(&head, "  %s, from line %zu of yours on",
+			   conflict_text(c->kind), line);
+	styled_line(to, LINE_PLAIN, "%s", buf_text(&head));
+	conflict_view_make(u, to);
 }
 
 bool conflict_prompt(struct review_ui *u, struct review_conflicts *list)

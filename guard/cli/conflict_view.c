@@ -10,8 +10,9 @@
 #include "guard/review/decisions.h"
 #include "snapshot/store/content.h"
 
-/* From this width on the sides stand side by side. */
-#define SIDES_LEAST 120
+/* From this width on the sides stand side by side: of a screen of 120 columns.
+ */
+#define SIDES_LEAST 116
 #define BETWEEN " | "
 #define CONTEXT_LINES 3
 /* Bytes of a whole file that are shown. */
@@ -30,15 +31,6 @@ struct side {
 	const struct entry *entry;
 	bool taken;
 };
-
-static void add_rule(struct screen_text *t, size_t columns)
-{
-	AUTO(buf) struct buf b = {0};
-
-	while (b.len < columns)
-		buf_add_char(&b, '-');
-	screen_text_add_escaped(t, '#', buf_text(&b), columns);
-}
 
 static void list_sides(const struct review_conflict *c, size_t place,
 		       struct side sides[3])
@@ -59,20 +51,27 @@ static void list_sides(const struct review_conflict *c, size_t place,
 			      choice == CHOICE_THEIRS || choice == CHOICE_BOTH};
 }
 
-static void add_side_title(struct screen_text *t, const struct side *side,
-			   size_t columns)
+static void add_rule(struct styled *to, const char *begin, char sign)
 {
 	AUTO(buf) struct buf b = {0};
 
-	buf_printf(&b, "-- %s %s", side->title, side->taken ? "[taken] " : "");
-	while (b.len < columns)
+	buf_add_text(&b, begin);
+	while (b.len < to->width)
 		buf_add_char(&b, '-');
-	screen_text_add_escaped(t, '@', buf_text(&b), columns);
+	styled_text(to, sign, buf_text(&b), b.len, NULL);
+}
+
+static void add_side_title(struct styled *to, const struct side *side)
+{
+	auto_free char *title = mem_printf("-- %s %s", side->title,
+					   side->taken ? "[taken] " : "");
+
+	add_rule(to, title, '@');
 }
 
 /* A whole file, if it is a text of readable length. */
-static bool add_file(struct screen_text *t, struct store *store,
-		     const struct entry *e, size_t columns)
+static bool add_file(struct styled *to, struct store *store,
+		     const struct entry *e)
 {
 	AUTO(buf) struct buf text = {0};
 	struct err ignored;
@@ -81,21 +80,21 @@ static bool add_file(struct screen_text *t, struct store *store,
 	    content_append(store, &e->content, &text, &ignored) < 0 ||
 	    !textmerge_is_text(&text))
 		return false;
-	screen_text_add(t, ' ', (const char *)text.data, text.len, columns);
+	styled_lines(to, ' ', (const char *)text.data, text.len);
 	return true;
 }
 
-static void add_side_body(struct screen_text *t, struct store *store,
-			  const struct side *side, size_t columns)
+static void add_side_body(struct styled *to, struct store *store,
+			  const struct side *side)
 {
 	const struct entry *e = side->entry;
 	AUTO(buf) struct buf b = {0};
 
-	if (!side->text && add_file(t, store, e, columns))
+	if (!side->text && add_file(to, store, e))
 		return;
 	if (side->text && side->text->len) {
-		screen_text_add(t, ' ', (const char *)side->text->data,
-				side->text->len, columns);
+		styled_lines(to, ' ', (const char *)side->text->data,
+			     side->text->len);
 		return;
 	}
 	if (side->text)
@@ -109,19 +108,18 @@ static void add_side_body(struct screen_text *t, struct store *store,
 		buf_printf(&b, "a directory, mode %04o", e->mode & 07777);
 	else if (S_ISLNK(e->mode)) {
 		buf_add_text(&b, "a link to ");
-		text_escape_name(&b, e->link);
+		styled_name(&b, "", e->link);
 	} else
 		buf_add_text(&b, "a special file");
-	screen_text_add_escaped(t, '#', buf_text(&b), columns);
+	styled_line(to, LINE_PLAIN, FAINT "%s", buf_text(&b));
 }
 
 /* One row of each side, at their widths. */
-static void add_row_of_sides(struct screen_text *page,
-			     const struct screen_text sides[3], size_t row,
-			     size_t columns)
+static void add_row_of_sides(struct styled *to,
+			     const struct screen_text sides[3], size_t row)
 {
 	AUTO(buf) struct buf line = {0};
-	char sign = ' ';
+	struct styled_line all = {.kind = LINE_TEXT, .sign = ' '};
 	size_t i;
 
 	for (i = 0; i < 3; i++) {
@@ -134,41 +132,42 @@ static void add_row_of_sides(struct screen_text *page,
 
 			buf_add_text(&text, l->wrapped ? ": " : "  ");
 			screen_text_row(&sides[i], row, &text);
-			sign = l->sign == '@' ? '@' : sign;
+			all.sign = l->sign == '@' ? '@' : all.sign;
 		}
 		width = text_width(buf_text(&text));
 		buf_add(&line, text.data, text.len);
-		for (; i < 2 && width < columns + 2; width++)
+		for (; i < 2 && width < sides[i].styled.width + 2; width++)
 			buf_add_char(&line, ' ');
 		if (i < 2)
 			buf_add_text(&line, BETWEEN);
 	}
-	screen_text_add_escaped(page, sign, buf_text(&line), (size_t)-1 / 2);
+	all.text = buf_text(&line);
+	to->take(to, &all);
 }
 
-static void add_sides_beside(struct screen_text *page, struct store *store,
-			     const struct side sides[3], size_t columns)
+static void add_sides_beside(struct styled *to, struct store *store,
+			     const struct side sides[3])
 {
 	struct screen_text texts[3] = {0};
 	/* Each has two columns for the mark of a wrapped row. */
-	size_t width = (columns - 2 * strlen(BETWEEN)) / 3 - 2, rows = 0, i;
+	size_t width = (to->width - 2 * strlen(BETWEEN)) / 3 - 2, rows = 0, i;
 
 	for (i = 0; i < 3; i++) {
-		add_side_title(&texts[i], &sides[i], width);
-		add_side_body(&texts[i], store, &sides[i], width);
+		screen_text_begin(&texts[i], width);
+		add_side_title(&texts[i].styled, &sides[i]);
+		add_side_body(&texts[i].styled, store, &sides[i]);
 		if (texts[i].lines.count > rows)
 			rows = texts[i].lines.count;
 	}
 	for (i = 0; i < rows; i++)
-		add_row_of_sides(page, texts, i, width);
+		add_row_of_sides(to, texts, i);
 	for (i = 0; i < 3; i++)
 		screen_text_free(&texts[i]);
 }
 
 /* The last (or first) lines of a part without a conflict. */
-static void add_context(struct screen_text *page,
-			const struct review_conflict *c, size_t part, bool last,
-			size_t columns)
+static void add_context(struct styled *to, const struct review_conflict *c,
+			size_t part, bool last)
 {
 	const struct buf *text;
 	size_t from = 0, end, lines = 0;
@@ -186,40 +185,37 @@ static void add_context(struct screen_text *page,
 		for (end = 0; end < text->len && lines < CONTEXT_LINES; end++)
 			lines += text->data[end] == '\n';
 	}
-	screen_text_add(page, '#', (const char *)text->data + from, end - from,
-			columns);
+	styled_lines(to, ' ', (const char *)text->data + from, end - from);
 }
 
-void conflict_view_make(const struct review_ui *u, size_t width,
-			struct screen_text *page)
+void conflict_view_make(const struct review_ui *u, struct styled *to)
 {
 	const struct review_conflict *c = conflict_view_current(u);
-	size_t columns = width > 8 ? width - 4 : 4, part = 0, line, i;
+	size_t part = 0, line, i;
 	bool text = review_conflict_part(c, u->conflict.place, &part, &line);
 	struct side sides[3];
 
 	list_sides(c, u->conflict.place, sides);
 	if (!text || c->refused)
-		screen_text_add_escaped(page, '!', conflict_text(c->kind),
-					columns);
+		styled_line(to, LINE_PLAIN, CHANGED "%s",
+			    conflict_text(c->kind));
 	if (c->is_edited)
-		screen_text_add_escaped(
-			page, '!',
-			"you have edited the result: o, t and m drop that",
-			columns);
+		styled_line(to, LINE_PLAIN,
+			    CHANGED "you have edited the result: o, t and m "
+				    "drop that");
 	if (text && part)
-		add_context(page, c, part - 1, true, columns);
-	if (width >= SIDES_LEAST) {
-		add_sides_beside(page, u->store, sides, columns);
+		add_context(to, c, part - 1, true);
+	if (to->width >= SIDES_LEAST) {
+		add_sides_beside(to, u->store, sides);
 	} else {
 		for (i = 0; i < 3; i++) {
-			add_side_title(page, &sides[i], columns);
-			add_side_body(page, u->store, &sides[i], columns);
+			add_side_title(to, &sides[i]);
+			add_side_body(to, u->store, &sides[i]);
 		}
 	}
 	if (text) {
-		add_rule(page, columns);
-		add_context(page, c, part + 1, false, columns);
+		add_rule(to, "", ' ');
+		add_context(to, c, part + 1, false);
 	}
 }
 

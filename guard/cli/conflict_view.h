@@ -8,9 +8,8 @@
 #include "guard/cli/review_ui.h"
 
 struct review_conflict *conflict_view_current(const struct review_ui *u);
-/* Adds the sides of the current place, for a terminal of that width. */
-void conflict_view_make(const struct review_ui *u, size_t width,
-			struct screen_text *page);
+/* Gives the sides of the current place to a medium. */
+void conflict_view_make(const struct review_ui *u, struct styled *to);
 /* Goes to the next open place behind the current one, once round, without the
  * files that are left out; false: there is none. */
 bool conflict_view_find_open(struct review_ui *u);

@@ -127,31 +127,6 @@ bool review_prompt_key(struct review_ui *u, const char *format, ...)
 
 /* --- text --- */
 
-void review_prompt_page(const struct screen_text *page)
-{
-	static const struct {
-		char sign;
-		enum output_style style;
-	} styles[] = {
-		{'+', STYLE_ADDED},   {'-', STYLE_DELETED}, {'@', STYLE_HUNK},
-		{'!', STYLE_CHANGED}, {'#', STYLE_FAINT},
-	};
-	size_t i, k;
-
-	for (i = 0; i < page->lines.count; i++) {
-		AUTO(buf) struct buf text = {0};
-		enum output_style style = STYLE_NONE;
-
-		for (k = 0; k < sizeof(styles) / sizeof(*styles); k++)
-			if (styles[k].sign == page->lines.items[i].sign)
-				style = styles[k].style;
-		screen_text_row(page, i, &text);
-		(void)printf("  %s%s%s\n", style ? output_style(style) : "",
-			     buf_text(&text),
-			     style ? output_style(STYLE_NONE) : "");
-	}
-}
-
 static char decision_mark(const struct review_item *item)
 {
 	switch (review_list_letter(item)) {
@@ -210,8 +185,8 @@ void review_prompt_print(struct review_ui *u, int key)
 {
 	(void)key;
 	/* Not in the pager, which takes stdout over for good. */
-	review_show_part(review_ui_row(u)->review, review_ui_item(u),
-			 u->list.part, 0, styled_out());
+	(void)review_show_part(review_ui_row(u)->review, review_ui_item(u),
+			       u->list.part, 0, styled_out());
 }
 
 /* The title of an item stands above its first part that is shown. */
@@ -220,7 +195,7 @@ static void show_part(struct review_ui *u, const struct review_item *titled)
 	const struct review_row *row = review_ui_row(u);
 	struct review_item *item = review_ui_item(u);
 	struct winsize size;
-	size_t most = LINES_LEAST;
+	size_t most = LINES_LEAST, more;
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
 	    size.ws_row * 2 > LINES_LEAST)
@@ -228,7 +203,12 @@ static void show_part(struct review_ui *u, const struct review_item *titled)
 	if (item != titled || u->stale)
 		review_show_title(row->review, item, u->list.at + 1,
 				  u->list.shown.count, styled_out());
-	review_show_part(row->review, item, u->list.part, most, styled_out());
+	more = review_show_part(row->review, item, u->list.part, most,
+				styled_out());
+	if (more)
+		styled_line(styled_out(), LINE_PLAIN,
+			    BOLD "... %s not shown: p prints them all" PLAIN,
+			    text_count(more, "line"));
 }
 
 static bool ask_about_part(struct review_ui *u)

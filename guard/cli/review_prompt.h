@@ -23,8 +23,6 @@ bool review_prompt_key(struct review_ui *u, const char *format, ...)
 char *review_prompt_ask(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
-/* Prints lines of a page. */
-void review_prompt_page(const struct screen_text *page);
 /* One line a row with its number and answer. */
 void review_prompt_list(const struct review_list *l);
 

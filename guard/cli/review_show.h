@@ -46,9 +46,10 @@ void review_show_title(struct review *r, struct review_item *it, size_t number,
 		       size_t count, struct styled *to);
 /* A hunk, its head first. */
 void review_show_hunk(const struct hunk *h, struct styled *to);
-/* The text of one part, at most so many lines (0: all). */
-void review_show_part(struct review *r, struct review_item *item, size_t part,
-		      size_t most, struct styled *to);
+/* The text of one part, at most so many lines (0: all). Returns the number of
+ * those that were left out. */
+size_t review_show_part(struct review *r, struct review_item *item, size_t part,
+			size_t most, struct styled *to);
 /* The name of a part in a question: "this hunk", "this deletion". */
 const char *review_show_part_name(const struct review *r,
 				  const struct review_item *item, size_t part);

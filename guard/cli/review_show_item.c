@@ -197,17 +197,22 @@ static void show_other_part(struct review_item *item,
 
 	if (c.kind == CHANGE_MODIFIED && item->rights) {
 		c.kind = CHANGE_META;
+		buf_add_text(&b, "permissions:");
 		changes_detail(&c, &b);
-		styled_line(to, LINE_PLAIN, " %s", buf_text(&b));
+		styled_text(to, '@', buf_text(&b), b.len, NULL);
 	}
 	show_link_side('-', &e->old, to);
 	show_link_side('+', &e->now, to);
-	if (c.kind == CHANGE_MODIFIED && S_ISREG(e->now.mode))
-		styled_line(to, LINE_PLAIN, "  %s: %s -> %s",
-			    item->uncompared
-				    ? "not compared"
-				    : "not a text, or too large to show",
-			    text_size(e->old.size), text_size(e->now.size));
+	if (c.kind == CHANGE_META ||
+	    !S_ISREG(e->now.mode ? e->now.mode : e->old.mode) ||
+	    !(e->now.size + e->old.size))
+		return;
+	buf_add_text(&b, item->uncompared ? "not compared"
+					  : "not a text, or too large to show");
+	if (c.kind == CHANGE_MODIFIED)
+		buf_printf(&b, ": %s -> %s", text_size(e->old.size),
+			   text_size(e->now.size));
+	styled_line(to, LINE_PLAIN, "  %s", buf_text(&b));
 }
 
 static void show_part(struct review *r, struct review_item *item, size_t part,
@@ -228,20 +233,19 @@ static void show_part(struct review *r, struct review_item *item, size_t part,
 		show_other_part(item, e, to);
 }
 
-void review_show_part(struct review *r, struct review_item *item, size_t part,
-		      size_t most, struct styled *to)
+size_t review_show_part(struct review *r, struct review_item *item, size_t part,
+			size_t most, struct styled *to)
 {
 	struct cut cut = {
-		.styled = {.take = take_cut, .width = to->width},
+		.styled = {.take = take_cut,
+			   .width = to->width,
+			   .words = to->words},
 		.to = to,
 		.most = most,
 	};
 
 	show_part(r, item, part, &cut.styled);
-	if (most && cut.lines > most)
-		styled_line(to, LINE_PLAIN,
-			    BOLD "... %s not shown: p prints them all" PLAIN,
-			    text_count(cut.lines - most, "line"));
+	return most && cut.lines > most ? cut.lines - most : 0;
 }
 
 const char *review_show_part_name(const struct review *r,

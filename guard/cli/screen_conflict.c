@@ -36,7 +36,8 @@ static int show_conflict(struct review_ui *u)
 	/* The width decides about the page. */
 	screen_term_size(u->term, &u->rows, &u->columns);
 	write_title(u, &title);
-	conflict_view_make(u, (size_t)u->columns, &page);
+	screen_text_begin(&page, screen_page_columns(u));
+	conflict_view_make(u, &page.styled);
 	review_ui_key_bar(u, 0, &keys);
 	key = screen_page_key(u, buf_text(&title), &page, &top, buf_text(&keys),
 			      true);

@@ -350,7 +350,8 @@ static void draw_rule(struct review_ui *u, const struct layout *l)
 	put_text(u, l->rule_row, x, SCREEN_FAINT, " ");
 }
 
-static enum screen_style line_style(char sign, bool word)
+/* The style of a line with this sign, and of a changed word in it. */
+static enum screen_style sign_style(char sign, bool word)
 {
 	switch (sign) {
 	case '+':
@@ -361,34 +362,54 @@ static enum screen_style line_style(char sign, bool word)
 		return SCREEN_HUNK;
 	case '!':
 		return SCREEN_CHANGED;
-	case '#':
-		return SCREEN_FAINT;
 	default:
 		return SCREEN_PLAIN;
 	}
+}
+
+/* Puts the text of a styled line, behind the sign. */
+static int put_styled(struct review_ui *u, int y, int x, const char *text,
+		      size_t len, char sign)
+{
+	static const enum screen_style styles[] = {
+		[2] = SCREEN_BOLD,  [3] = SCREEN_DELETED, [4] = SCREEN_CHANGED,
+		[5] = SCREEN_ADDED, [6] = SCREEN_HUNK,	  [7] = SCREEN_FAINT,
+	};
+	enum screen_style style = sign_style(sign, false);
+	const char *end = text + len;
+
+	for (; text < end; text += len) {
+		for (len = 0;
+		     text + len < end && (unsigned char)text[len] >= ' ';)
+			len++;
+		if (len) {
+			x = screen_term_put(u->term, y, x, style, text, len);
+			continue;
+		}
+		len = 1;
+		if (*text == *PLAIN || *text == *MARK || *text == *MARK_END)
+			style = sign_style(sign, *text == *MARK);
+		else if (*text <= *FAINT)
+			style = styles[(unsigned char)*text];
+	}
+	return x;
 }
 
 static void draw_line(struct review_ui *u, const struct screen_text *t,
 		      size_t at, int y, int x, bool marked)
 {
 	const struct screen_line *line = &t->lines.items[at];
-	char sign = line->sign == '@' || line->sign == '#' ? ' ' : line->sign;
+	bool shown = line->sign && !strchr("@\\", line->sign);
 	char margin[TEXT_MARGIN + 1];
-	size_t i;
 
-	margin[0] = marked ? '>' : line->wrapped ? WRAP_MARK : ' ';
-	margin[1] = sign;
-	margin[2] = ' ';
-	margin[3] = '\0';
-	x = put_text(u, y, x, line_style(line->sign, false), margin);
-	for (i = 0; i < line->count; i++) {
-		const struct screen_span *span =
-			&t->spans.items[line->first + i];
-
-		x = screen_term_put(
-			u->term, y, x, line_style(line->sign, span->word),
-			(const char *)t->chars.data + span->at, span->len);
-	}
+	(void)snprintf(margin, sizeof(margin), "%c%c ",
+		       marked	       ? '>'
+		       : line->wrapped ? WRAP_MARK
+				       : ' ',
+		       shown ? line->sign : ' ');
+	x = put_text(u, y, x, sign_style(line->sign, false), margin);
+	put_styled(u, y, x, (const char *)t->chars.data + line->at, line->len,
+		   line->sign);
 }
 
 /* The answer for a part stands at the end of its head. */
@@ -456,7 +477,7 @@ static void make_text(struct review_ui *u, const struct layout *l)
 	size_t columns = (size_t)(l->text_columns - TEXT_MARGIN - 1);
 
 	if (!item) {
-		screen_text_clear(&u->text);
+		screen_text_begin(&u->text, columns);
 		u->text_of = NULL;
 		return;
 	}

@@ -138,11 +138,14 @@ int screen_page_key(struct review_ui *u, const char *title,
 		    const struct screen_text *page, size_t *top,
 		    const char *bar, bool letters)
 {
+	int columns = u->columns, key;
 	size_t rows;
-	int key;
 
 	for (;;) {
 		screen_draw_page(u, title, page, top, bar);
+		/* The size has changed since the page was made. */
+		if (u->columns != columns)
+			return SCREEN_KEY_RESIZE;
 		key = screen_term_key(u->term);
 		if (!letters && (key == 'j' || key == 'k'))
 			return key;
@@ -217,12 +220,10 @@ void screen_help(struct review_ui *u, int key)
 	(void)key;
 	review_ui_key_help(u, UI_LIST | UI_TEXT, false, screen_page_columns(u),
 			   &text);
-	screen_text_add(&page, ' ', about, strlen(about),
-			screen_page_columns(u));
-	screen_text_add(&page, ' ', buf_text(&text), text.len,
-			screen_page_columns(u));
-	screen_text_add(&page, ' ', signs, strlen(signs),
-			screen_page_columns(u));
+	screen_text_begin(&page, screen_page_columns(u));
+	styled_lines(&page.styled, ' ', about, strlen(about));
+	styled_lines(&page.styled, ' ', buf_text(&text), text.len);
+	styled_lines(&page.styled, ' ', signs, strlen(signs));
 	(void)screen_page(u, " Help", &page,
 			  " j k space scroll   any other key: back");
 	screen_text_free(&page);
@@ -372,8 +373,8 @@ static int ask_how_to_finish(struct review_ui *u, const struct review_counts *n,
 		   commits ? " c commits " : "",
 		   taken ? " b branch  p patch " : "",
 		   u->job->running ? "" : " d discard ");
-	screen_text_add(&page, ' ', buf_text(&b), b.len,
-			screen_page_columns(u));
+	screen_text_begin(&page, screen_page_columns(u));
+	styled_lines(&page.styled, ' ', buf_text(&b), b.len);
 	do
 		key = screen_page_key(u, " Finish", &page, &top, buf_text(&bar),
 				      false);

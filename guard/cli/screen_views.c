@@ -20,9 +20,8 @@
 
 /* --- older versions --- */
 
-static void add_version_line(struct screen_text *page,
-			     const struct history_row *row, size_t number,
-			     size_t columns)
+static void add_version_line(struct styled *to, const struct history_row *row,
+			     size_t number)
 {
 	const struct snapshot *s = &row->snapshot;
 	AUTO(buf) struct buf b = {0};
@@ -33,7 +32,7 @@ static void add_version_line(struct screen_text *page,
 	if (row->of_run)
 		buf_add_text(&b, "by a run: ");
 	output_truncated(&b, *s->command ? s->command : s->reason);
-	screen_text_add(page, ' ', buf_text(&b), b.len, columns);
+	styled_line(to, LINE_PLAIN, "%s", buf_text(&b));
 }
 
 static void show_version(struct review_ui *u, struct store *store,
@@ -53,31 +52,28 @@ static void show_version(struct review_ui *u, struct store *store,
 		auto_free char *title = mem_printf(
 			" Version of %s", text_time(row->snapshot.time));
 
-		screen_text_add(&page, ' ', (const char *)text.data, text.len,
-				screen_page_columns(u));
+		screen_text_begin(&page, screen_page_columns(u));
+		styled_lines(&page.styled, ' ', (const char *)text.data,
+			     text.len);
 		(void)screen_page(u, title, &page,
 				  " j k space scroll   any other key: back");
 	}
 	screen_text_free(&page);
 }
 
-/* The newest first; *ret_count of them are on the page. */
-static void list_versions(const struct history *h, struct screen_text *page,
-			  size_t columns, size_t *ret_count)
+/* The newest first; returns the number of those on the page. */
+static size_t list_versions(const struct history *h, struct styled *to)
 {
-	size_t i;
+	size_t count = h->count < VERSIONS_MAX ? h->count : VERSIONS_MAX, i;
 
-	*ret_count = h->count < VERSIONS_MAX ? h->count : VERSIONS_MAX;
-	for (i = 0; i < *ret_count; i++)
-		add_version_line(page, &h->rows[h->count - 1 - i], i + 1,
-				 columns);
+	for (i = 0; i < count; i++)
+		add_version_line(to, &h->rows[h->count - 1 - i], i + 1);
 	if (!h->count)
-		screen_text_add(page, ' ', "no stored version", 17, columns);
-	if (h->count > *ret_count) {
-		const char *more = "guard log lists the older ones";
-
-		screen_text_add(page, '#', more, strlen(more), columns);
-	}
+		styled_line(to, LINE_PLAIN, "no stored version");
+	if (h->count > count)
+		styled_line(to, LINE_PLAIN,
+			    FAINT "guard log lists the older ones");
+	return count;
 }
 
 void screen_show_versions(struct review_ui *u, int key)
@@ -104,7 +100,8 @@ void screen_show_versions(struct review_ui *u, int key)
 		struct screen_text page = {0};
 		size_t count;
 
-		list_versions(&h, &page, screen_page_columns(u), &count);
+		screen_text_begin(&page, screen_page_columns(u));
+		count = list_versions(&h, &page.styled);
 		key = screen_page(u, title, &page,
 				  " 1-9 show a version   any other key: back");
 		screen_text_free(&page);
@@ -155,8 +152,7 @@ static const struct kind *find_kind(const struct review_kinds *k,
 }
 
 static void add_kind_files(const struct review_kinds *k,
-			   const struct kind *kind, struct screen_text *page,
-			   size_t columns)
+			   const struct kind *kind, struct styled *to)
 {
 	size_t i, listed = 0, last = (size_t)-1;
 
@@ -168,20 +164,18 @@ static void add_kind_files(const struct review_kinds *k,
 			continue;
 		last = item;
 		if (listed++ == FILES_MAX) {
-			buf_printf(&b, "and %s more",
-				   text_count(kind->files - FILES_MAX, "file"));
-			screen_text_add(page, '#', buf_text(&b), b.len,
-					columns);
+			styled_line(
+				to, LINE_PLAIN, FAINT "and %s more",
+				text_count(kind->files - FILES_MAX, "file"));
 			return;
 		}
-		text_escape_name(&b, review_kinds_item(k, item)->path);
-		screen_text_add(page, ' ', buf_text(&b), b.len, columns);
+		styled_name(&b, "", review_kinds_item(k, item)->path);
+		styled_line(to, LINE_PLAIN, "%s", buf_text(&b));
 	}
 }
 
 /* The sample is lines with '-' and '+' in front. */
-static void add_sample(const struct kind *kind, struct screen_text *page,
-		       size_t columns)
+static void add_sample(const struct kind *kind, struct styled *to)
 {
 	const char *at = (const char *)kind->sample.data;
 	const char *end = at + kind->sample.len;
@@ -189,7 +183,7 @@ static void add_sample(const struct kind *kind, struct screen_text *page,
 	while (at < end) {
 		size_t len = text_line_len(at, end);
 
-		screen_text_add(page, *at, at + 1, len - 1, columns);
+		styled_text(to, *at, at + 1, len - 1, NULL);
 		at += len + (at + len < end);
 	}
 }
@@ -214,9 +208,10 @@ static bool ask_about_kind(struct review_ui *u, struct review_kinds *k,
 	buf_printf(&title, " %s of one kind in %s",
 		   text_count(kind->places.count, "hunk"),
 		   text_count(kind->files, "file"));
-	add_sample(kind, &page, screen_page_columns(u));
-	screen_text_add(&page, ' ', "\n", 1, screen_page_columns(u));
-	add_kind_files(k, kind, &page, screen_page_columns(u));
+	screen_text_begin(&page, screen_page_columns(u));
+	add_sample(kind, &page.styled);
+	styled_line(&page.styled, LINE_PLAIN, "%s", "");
+	add_kind_files(k, kind, &page.styled);
 	review_ui_key_bar(u, 0, &bar);
 	buf_add_text(&bar, "   any other key: back");
 	key = screen_page(u, buf_text(&title), &page, buf_text(&bar));

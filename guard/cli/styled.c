@@ -47,6 +47,17 @@ void styled_text(struct styled *to, char sign, const char *text, size_t len,
 	to->take(to, &line);
 }
 
+void styled_lines(struct styled *to, char sign, const char *text, size_t len)
+{
+	const char *end = text + len;
+
+	while (text < end) {
+		len = text_line_len(text, end);
+		styled_text(to, sign, text, len, NULL);
+		text += len + (text + len < end);
+	}
+}
+
 void styled_target(struct styled *to, char sign, const char *target, size_t len)
 {
 	AUTO(buf) struct buf b = {0};

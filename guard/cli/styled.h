@@ -72,6 +72,8 @@ void styled_line(struct styled *to, enum line_kind kind, const char *format,
 struct words_ranges;
 void styled_text(struct styled *to, char sign, const char *text, size_t len,
 		 const struct words_ranges *words);
+/* The same for each line of a text. */
+void styled_lines(struct styled *to, char sign, const char *text, size_t len);
 /* The target of a symbolic link: one line in any case. */
 void styled_target(struct styled *to, char sign, const char *target,
 		   size_t len);
