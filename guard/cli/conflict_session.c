@@ -119,16 +119,6 @@ static int list_conflicts(struct conflict_session *s, struct apply_plan *a,
 	return 0;
 }
 
-static bool is_left(const struct review_item *item)
-{
-	size_t i;
-
-	for (i = 0; i < item->parts; i++)
-		if (item->answers[i] != REVIEW_NO)
-			return false;
-	return true;
-}
-
 /* For each entry whether its change is still taken or open; to free. */
 static bool *find_wanted(const struct review *r)
 {
@@ -136,9 +126,10 @@ static bool *find_wanted(const struct review *r)
 	size_t i, k;
 
 	for (i = 0; i < r->count; i++)
-		for (k = 0; k < r->items[i].count && !is_left(&r->items[i]);
-		     k++)
-			wanted[r->items[i].list[k]] = true;
+		for (k = 0; k < r->items[i].count; k++)
+			wanted[r->items[i].list[k]] |=
+				review_tally(&r->items[i]).no <
+				r->items[i].parts;
 	return wanted;
 }
 

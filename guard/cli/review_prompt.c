@@ -129,16 +129,11 @@ bool review_prompt_key(struct review_ui *u, const char *format, ...)
 
 static char decision_mark(const struct review_item *item)
 {
-	switch (review_list_letter(item)) {
-	case 'y':
-		return '+';
-	case 'n':
-		return '-';
-	case ' ':
-		return ' ';
-	default:
-		return review_is_accepted(item) ? '*' : ' ';
-	}
+	struct review_tally n = review_tally(item);
+
+	if (n.yes)
+		return n.yes == item->parts ? '+' : '*';
+	return n.no == item->parts ? '-' : ' ';
 }
 
 void review_prompt_list(const struct review_list *l)

@@ -499,38 +499,37 @@ void review_answer_part(struct review *r, struct review_item *item, size_t part,
 		hunk->accepted = answer == REVIEW_YES;
 }
 
-bool review_is_accepted(const struct review_item *item)
+struct review_tally review_tally(const struct review_item *item)
 {
+	struct review_tally n = {0};
 	size_t i;
 
-	for (i = 0; i < item->parts; i++)
-		if (item->answers[i] == REVIEW_YES)
-			return true;
-	return false;
+	for (i = 0; i < item->parts; i++) {
+		n.yes += item->answers[i] == REVIEW_YES;
+		n.no += item->answers[i] == REVIEW_NO;
+		n.open += item->answers[i] == REVIEW_OPEN;
+	}
+	return n;
+}
+
+bool review_is_accepted(const struct review_item *item)
+{
+	return review_tally(item).yes > 0;
 }
 
 void review_count(const struct review *r, struct review_counts *to)
 {
-	size_t i, k;
+	size_t i;
 
 	for (i = 0; i < r->count; i++) {
 		const struct review_item *item = &r->items[i];
-		size_t yes = 0, open = 0;
+		struct review_tally n = review_tally(item);
 
-		for (k = 0; k < item->parts; k++) {
-			yes += item->answers[k] == REVIEW_YES;
-			open += item->answers[k] == REVIEW_OPEN;
-		}
 		to->items++;
-		if (open && item->section <= REVIEW_RISKY)
-			to->open_first++;
-		if (yes == item->parts)
-			to->yes++;
-		else if (yes)
-			to->partly++;
-		else if (open)
-			to->open++;
+		to->open_first += n.open && item->section <= REVIEW_RISKY;
+		if (n.yes)
+			++*(n.yes == item->parts ? &to->yes : &to->partly);
 		else
-			to->no++;
+			++*(n.open ? &to->open : &to->no);
 	}
 }

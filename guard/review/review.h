@@ -203,6 +203,13 @@ const struct review_entry *review_moved_from(const struct review *r,
 void review_answer_part(struct review *r, struct review_item *item, size_t part,
 			enum review_answer answer);
 
+/* The answers of an item's parts. */
+struct review_tally {
+	size_t yes, no, open;
+};
+
+struct review_tally review_tally(const struct review_item *item);
+
 struct review_counts {
 	size_t items, yes, no, partly, open;
 	size_t open_first; /* deleted or risky ones not decided on */

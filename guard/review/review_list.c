@@ -57,12 +57,7 @@ struct review_row *review_list_row(const struct review_list *l)
 
 static bool is_open(const struct review_item *item)
 {
-	size_t i;
-
-	for (i = 0; i < item->parts; i++)
-		if (item->answers[i] == REVIEW_OPEN)
-			return true;
-	return false;
+	return review_tally(item).open > 0;
 }
 
 /* Rows of one bucket are in the order of the items. */
@@ -183,28 +178,14 @@ size_t review_list_count_bucket(const struct review_list *l,
 	return n;
 }
 
-/* As review_list_letter() of an item, for a part: never '*'. */
-static char part_letter(const struct review_item *item, size_t part)
-{
-	switch (item->answers[part]) {
-	case REVIEW_YES:
-		return 'y';
-	case REVIEW_NO:
-		return 'n';
-	default:
-		return ' ';
-	}
-}
-
 char review_list_letter(const struct review_item *item)
 {
-	char first = part_letter(item, 0);
-	size_t i;
+	struct review_tally n = review_tally(item);
 
-	for (i = 1; i < item->parts; i++)
-		if (part_letter(item, i) != first)
-			return '*';
-	return first;
+	return n.yes == item->parts    ? 'y'
+	       : n.no == item->parts   ? 'n'
+	       : n.open == item->parts ? ' '
+				       : '*';
 }
 
 /* --- selection --- */
