@@ -689,13 +689,10 @@ static int review_on_screen(struct review_session *v, const char *note,
 	}
 }
 
-static int run_review(struct review_session *v, struct err *err)
+/* Makes the review of each root. */
+static int load_review(struct review_session *v, struct err *err)
 {
-	const struct session *s = &v->a->p->session;
-	struct review_counts n;
 	struct apply_plan *a = v->a;
-	auto_free char *note = NULL;
-	bool compared = true;
 	struct err missing;
 	size_t i;
 
@@ -722,37 +719,55 @@ static int run_review(struct review_session *v, struct err *err)
 			return -err->num;
 		v->reviews[i] = &v->parts[i].review;
 	}
+	/* An apply plans again; of many changes a plan is large. */
+	for (i = 0; i < v->count; i++)
+		plan_free(&a->change.roots[i].plan);
 	v->ui.keys = review_keys;
 	v->ui.store = a->c->store;
-	v->ui.scratch_fd = s->fd;
+	v->ui.scratch_fd = a->p->session.fd;
 	v->ui.scratch = v->scratch;
 	v->conflicts.ui = &v->ui;
 	review_list_make(&v->ui.list, v->reviews, v->count, NULL);
+	return 0;
+}
+
+/* Without a terminal. */
+static void print_review(struct review_session *v, bool any)
+{
+	const char *run = session_label(&v->a->p->session);
+
+	if (!v->o->no_pager)
+		output_pager_start("review");
+	if (v->o->kinds)
+		kinds_prompt_print(&v->ui);
+	else
+		show_parts(v, 0);
+	(void)fflush(stdout);
+	if (any)
+		output_print("guard review %s on a terminal asks about each "
+			     "change; guard apply %s PATHS applies the named "
+			     "paths, guard diff %s shows the texts",
+			     run, run, run);
+}
+
+static int run_review(struct review_session *v, struct err *err)
+{
+	struct review_counts n;
+	auto_free char *note = NULL;
+	bool compared = true;
+	struct err missing;
+
+	if (load_review(v, err) < 0)
+		return -err->num;
 	review_list_sum(&v->ui.list, &n);
 	if (n.items && textdiff_available(&missing) < 0) {
 		compared = false;
 		output_print("texts are not compared: %s", missing.text);
 	}
-	/* An apply plans again; of many changes a plan is large. */
-	for (i = 0; i < v->count; i++)
-		plan_free(&a->change.roots[i].plan);
 	if (n.items && v->judged.judgement.count)
 		judge_review(v);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-		if (!v->o->no_pager)
-			output_pager_start("review");
-		if (v->o->kinds)
-			kinds_prompt_print(&v->ui);
-		else
-			show_parts(v, 0);
-		(void)fflush(stdout);
-		if (n.items)
-			output_print(
-				"guard review %s on a terminal asks about each "
-				"change; guard apply %s PATHS applies the "
-				"named paths, guard diff %s shows the texts",
-				session_label(s), session_label(s),
-				session_label(s));
+		print_review(v, n.items > 0);
 		return output_finish() && compared ? STATUS_OK : STATUS_REFUSED;
 	}
 	if (n.items && load_decisions(v, &note, err) < 0)
@@ -767,7 +782,7 @@ static int run_review(struct review_session *v, struct err *err)
 		show_parts(v, FIRST_LINES_MAX);
 	if (!n.items) {
 		output_print("run %s has no changes to decide on",
-			     session_label(s));
+			     session_label(&v->a->p->session));
 		return STATUS_OK;
 	}
 	if (note)
