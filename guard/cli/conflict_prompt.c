@@ -1,10 +1,7 @@
-#include <string.h>
-
-#include "base/auto.h"
 #include "guard/cli/conflict_prompt.h"
 
+#include "base/auto.h"
 #include "guard/cli/conflict_view.h"
-#include "guard/cli/output.h"
 #include "guard/cli/review_prompt.h"
 
 static void print_place(const struct review_ui *u)

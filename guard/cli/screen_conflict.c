@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/cli/conflict_view.h"
+#include "guard/cli/screen.h"
 #include "guard/cli/screen_private.h"
 
 static void write_title(const struct review_ui *u, struct buf *to)

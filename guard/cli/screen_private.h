@@ -9,7 +9,6 @@
 #define GUARD_CLI_SCREEN_PRIVATE_H
 
 #include "guard/cli/review_ui.h"
-#include "guard/cli/screen.h"
 
 /* The least size; below it review asks line by line. */
 #define SCREEN_ROWS_LEAST 15

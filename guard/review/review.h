@@ -187,9 +187,9 @@ void review_split(struct review *r, size_t item, size_t part);
 
 /*
  * review_moves.c: takes the moves of a list of changes, and makes items of
- * them: a directory with the entries that moved unchanged with it, or a file. One yes accepts both ends;
- * split, each can be accepted alone. Entries in generated directories, changes
- * of type and refused entries are never moves.
+ * them: a directory with the entries that moved unchanged with it, or a file.
+ * One yes accepts both ends; split, each can be accepted alone. Entries in
+ * generated directories, changes of type and refused entries are never moves.
  */
 void review_moves_find(struct review *r, const struct change_list *list);
 void review_moves_add_items(struct review *r);
