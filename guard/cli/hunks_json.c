@@ -1,5 +1,6 @@
 #include "guard/cli/hunks_json.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -17,16 +18,11 @@
 #include "restore/git/gitblob.h"
 #include "snapshot/tree/catalog.h"
 
-struct kept_path {
-	char *path; /* the review's */
-	const struct review_item *item;
-};
-
 /* The project's review with the decisions that are kept, if there are any. */
 struct kept_review {
 	struct snapshot base, result;
 	struct review review;
-	VEC(struct kept_path) paths; /* sorted */
+	const struct review_item **items; /* that have its entries */
 };
 
 struct hunks_writer {
@@ -39,7 +35,7 @@ struct hunks_writer {
 
 static void kept_review_free(struct kept_review *k)
 {
-	VEC_FREE(&k->paths);
+	free(k->items);
 	review_free(&k->review);
 	snapshot_free(&k->base);
 	snapshot_free(&k->result);
@@ -67,16 +63,12 @@ static void load_kept(struct context *c, struct session *s, struct view *view,
 			&ret->review, &ignored) < 0)
 		return;
 	(void)decisions_replay(d, 0, &ret->review);
+	ret->items =
+		mem_zalloc((ret->review.entry_count + 1) * sizeof(*ret->items));
 	for (i = 0; i < ret->review.count; i++)
 		for (k = 0; k < ret->review.items[i].count; k++)
-			*VEC_ADD(&ret->paths) = (struct kept_path){
-				.path = review_entry_at(&ret->review,
-							&ret->review.items[i],
-							k)
-						->path,
-				.item = &ret->review.items[i],
-			};
-	SORT_BY_PATH(ret->paths.items, ret->paths.count, path);
+			ret->items[ret->review.items[i].list[k]] =
+				&ret->review.items[i];
 }
 
 static json_t *line_of(const char *type)
@@ -87,17 +79,27 @@ static json_t *line_of(const char *type)
 	return object;
 }
 
+static json_t *line_at(const char *type, const struct view *v,
+		       const struct change *c)
+{
+	json_t *object = line_of(type);
+
+	jsonout_text(object, "path", c->path);
+	jsonout_text(object, "root", v->prefix);
+	return object;
+}
+
 /* The item that has the path; NULL: none. */
 static const struct review_item *
 kept_item(const struct hunks_writer *w, const struct view *v, const char *path)
 {
-	const struct kept_review *kept = w->kept;
-	const struct kept_path *found;
+	const struct review *r = &w->kept->review;
+	const struct review_entry *found;
 
 	if (v->home || *v->prefix)
 		return NULL;
-	found = FIND_BY_PATH(path, kept->paths.items, kept->paths.count, path);
-	return found ? found->item : NULL;
+	found = FIND_BY_PATH(path, r->entries, r->entry_count, path);
+	return found ? w->kept->items[found - r->entries] : NULL;
 }
 
 static const char *answer_name(enum review_answer answer)
@@ -143,7 +145,7 @@ static void print_hunk_line(struct hunks_writer *w, const struct view *v,
 			    const struct review_item *item,
 			    const struct hunk *h)
 {
-	json_t *object = line_of("hunk");
+	json_t *object = line_at("hunk", v, c);
 	char id[KINDS_ID_MAX + 1];
 	AUTO(buf) struct buf text = {0};
 	size_t i;
@@ -151,8 +153,6 @@ static void print_hunk_line(struct hunks_writer *w, const struct view *v,
 	for (i = 0; i < h->lines.count; i++)
 		hunks_add_line(&text, &h->lines.items[i], "\n\\\n");
 	kinds_id(&w->kinds, h, id);
-	jsonout_text(object, "path", c->path);
-	jsonout_text(object, "root", v->prefix);
 	jsonout_number(object, "old_start", h->old_at + (h->old_count > 0));
 	jsonout_number(object, "old_lines", h->old_count);
 	jsonout_number(object, "new_start", h->new_at + (h->new_count > 0));
@@ -172,10 +172,8 @@ static void print_risk_lines(const struct view *v, const struct view_entry *e)
 	for (i = 0; i < e->risks.count; i++) {
 		const struct risk *risk = &e->risks.items[i];
 		auto_free char *text = risk_sentence(risk);
-		json_t *object = line_of("risk");
+		json_t *object = line_at("risk", v, e->change);
 
-		jsonout_text(object, "path", e->change->path);
-		jsonout_text(object, "root", v->prefix);
 		jsonout_text(object, "id", risk->id);
 		jsonout_text(object, "level", risk_level_name(risk->level));
 		jsonout_text(object, "text", text);
@@ -224,17 +222,6 @@ static const char *loss_name(enum loss loss)
 	return names[loss];
 }
 
-static void print_uncompared_line(const struct view *v, const struct change *c,
-				  const struct err *err)
-{
-	json_t *object = line_of("uncompared");
-
-	jsonout_text(object, "path", c->path);
-	jsonout_text(object, "root", v->prefix);
-	jsonout_text(object, "text", err->text);
-	jsonstream_line(object);
-}
-
 static void print_entry_lines(struct hunks_writer *w, const struct view *v,
 			      const struct view_entry *e,
 			      const struct fold *fold)
@@ -265,8 +252,11 @@ static void print_entry_lines(struct hunks_writer *w, const struct view *v,
 		return;
 	got = hunks_make(&old, &now, &hunks, &err);
 	w->uncompared |= got < 0;
-	if (got < 0)
-		print_uncompared_line(v, c, &err);
+	if (got < 0) {
+		object = line_at("uncompared", v, c);
+		jsonout_text(object, "text", err.text);
+		jsonstream_line(object);
+	}
 	for (i = 0; got == 0 && i < hunks.count; i++)
 		print_hunk_line(w, v, c, item, &hunks.items[i]);
 }

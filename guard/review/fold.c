@@ -62,48 +62,37 @@ bool fold_repeat_add(struct fold_repeats *l, const struct risk *risk)
 
 /* --- making --- */
 
-struct folding {
-	const struct view *view;
-	struct folds *folds;
-};
-
-static const struct change *change_at(const struct folding *f, size_t i)
-{
-	return f->view->items[i].change;
-}
-
 static bool is_dir(const struct change *c)
 {
 	return S_ISDIR(c->now.mode ? c->now.mode : c->old.mode);
 }
 
 /* Entries that no fold and no line of its own has. */
-static bool is_elsewhere(const struct folding *f, size_t i)
+static bool is_elsewhere(const struct view *v, size_t i)
 {
-	const struct change *c = change_at(f, i);
+	const struct change *c = v->items[i].change;
 
-	return changes_is_apart(c, f->view->home) ||
-	       changes_is_moved(f->view->list, c);
+	return changes_is_apart(c, v->home) || changes_is_moved(v->list, c);
 }
 
 /* The end of the entries in a directory. */
-static size_t find_end(const struct folding *f, size_t i, const char *dir)
+static size_t find_end(const struct view *v, size_t i, const char *dir)
 {
-	while (i < f->view->count && path_below(change_at(f, i)->path, dir))
+	while (i < v->count && path_below(v->items[i].change->path, dir))
 		i++;
 	return i;
 }
 
-static void add_to_fold(struct folding *f, struct fold *fold, size_t i)
+static void add_to_fold(struct view *v, struct fold *fold, size_t i)
 {
-	const struct view_entry *e = &f->view->items[i];
+	const struct view_entry *e = &v->items[i];
 	const struct change *c = e->change;
 	const char *name = path_name(c->path);
 	auto_free char *parent = path_parent(c->path);
 
 	if (!fold->entries++)
 		fold->entry = i;
-	f->folds->of_entry[i] = (uint32_t)f->folds->list.count;
+	v->folds.of_entry[i] = (uint32_t)v->folds.list.count;
 	fold->edited |= (c->flags & CHANGES_EDITED) != 0;
 	if (is_dir(c))
 		return;
@@ -128,75 +117,75 @@ static void add_to_fold(struct folding *f, struct fold *fold, size_t i)
 	}
 }
 
-static void add_single(struct folding *f, size_t i)
+static void add_single(struct view *v, size_t i)
 {
-	struct fold *fold = VEC_ADD(&f->folds->list);
+	struct fold *fold = VEC_ADD(&v->folds.list);
 
-	add_to_fold(f, fold, i);
+	add_to_fold(v, fold, i);
 }
 
 /* Whether the entry of a fold has a line of its own. */
-static bool stands_out(struct folding *f, const struct view_entry *e)
+static bool stands_out(struct view *v, const struct view_entry *e)
 {
 	return e->change->flags & (CHANGE_SETID | CHANGE_NODE | VIEW_SHOWN) ||
 	       e->change->kind == CHANGE_TYPE ||
 	       risks_worst(&e->risks) == RISK_CRITICAL ||
 	       (risks_worst(&e->risks) == RISK_HIGH &&
-		fold_repeat_add(&f->folds->repeats, &e->risks.items[0]));
+		fold_repeat_add(&v->folds.repeats, &e->risks.items[0]));
 }
 
 /* Whether all entries of a range are deletions; the files, and the losses among
  * them. */
-static bool count_deleted(const struct folding *f, size_t i, size_t end,
+static bool count_deleted(const struct view *v, size_t i, size_t end,
 			  size_t *ret_files, size_t *ret_lost)
 {
 	*ret_files = *ret_lost = 0;
 	for (; i < end; i++) {
-		const struct change *c = change_at(f, i);
+		const struct change *c = v->items[i].change;
 
-		if (is_elsewhere(f, i))
+		if (is_elsewhere(v, i))
 			continue;
 		if (c->kind != CHANGE_DELETED)
 			return false;
 		*ret_files += !is_dir(c);
-		*ret_lost += view_is_lost(&f->view->items[i]);
+		*ret_lost += view_is_lost(&v->items[i]);
 	}
 	return true;
 }
 
 /* A range as one fold, complete. */
-static void add_range(struct folding *f, enum fold_kind kind, const char *dir,
+static void add_range(struct view *v, enum fold_kind kind, const char *dir,
 		      size_t i, size_t end)
 {
-	struct fold *fold = VEC_ADD(&f->folds->list);
+	struct fold *fold = VEC_ADD(&v->folds.list);
 
 	fold->kind = kind;
 	fold->dir = mem_strdup(dir);
-	fold->complete = strcmp(change_at(f, i)->path, dir) == 0;
+	fold->complete = strcmp(v->items[i].change->path, dir) == 0;
 	for (; i < end; i++)
-		if (!is_elsewhere(f, i))
-			add_to_fold(f, fold, i);
+		if (!is_elsewhere(v, i))
+			add_to_fold(v, fold, i);
 }
 
 /* The end of a directory that begins at i, or around i, and has nothing but
  * losses; 0: none. */
-static size_t find_lost_dir(const struct folding *f, size_t i, char **ret_dir)
+static size_t find_lost_dir(const struct view *v, size_t i, char **ret_dir)
 {
-	const struct change *c = change_at(f, i);
+	const struct change *c = v->items[i].change;
 	size_t end, files, lost;
 
 	*ret_dir = S_ISDIR(c->old.mode) ? mem_strdup(c->path)
 					: path_parent(c->path);
-	end = find_end(f, i, *ret_dir);
+	end = find_end(v, i, *ret_dir);
 	if (!**ret_dir || c->kind != CHANGE_DELETED ||
-	    !count_deleted(f, i, end, &files, &lost) || lost < files ||
+	    !count_deleted(v, i, end, &files, &lost) || lost < files ||
 	    lost < FOLD_LOST_LEAST)
 		return 0;
 	return end;
 }
 
 /* What stands out of a range gets its lines, the others become a fold. */
-static void add_fold(struct folding *f, enum fold_kind kind, const char *dir,
+static void add_fold(struct view *v, enum fold_kind kind, const char *dir,
 		     size_t first, size_t end)
 {
 	auto_free bool *out = mem_zalloc((end - first) * sizeof(*out));
@@ -204,101 +193,101 @@ static void add_fold(struct folding *f, enum fold_kind kind, const char *dir,
 	struct fold *fold;
 
 	for (i = first; i < end; i++) {
-		const struct view_entry *e = &f->view->items[i];
+		const struct view_entry *e = &v->items[i];
 		auto_free char *lost_dir = NULL;
 		size_t lost_end = 0;
 
-		if (is_elsewhere(f, i))
+		if (is_elsewhere(v, i))
 			continue;
 		if (i > first && S_ISDIR(e->change->old.mode))
-			lost_end = find_lost_dir(f, i, &lost_dir);
+			lost_end = find_lost_dir(v, i, &lost_dir);
 		if (lost_end) {
-			add_range(f, FOLD_DELETED, lost_dir, i, lost_end);
+			add_range(v, FOLD_DELETED, lost_dir, i, lost_end);
 			for (k = i; k < lost_end; k++)
 				out[k - first] = true;
 			i = lost_end - 1;
 			continue;
 		}
-		if (stands_out(f, e) ||
+		if (stands_out(v, e) ||
 		    (view_is_lost(e) && lost++ < LOST_LINES)) {
 			out[i - first] = true;
-			add_single(f, i);
+			add_single(v, i);
 		}
 	}
 	for (i = first; i < end; i++)
-		files += !out[i - first] && !is_elsewhere(f, i) &&
-			 !is_dir(change_at(f, i));
-	fold = files > 1 ? VEC_ADD(&f->folds->list) : NULL;
+		files += !out[i - first] && !is_elsewhere(v, i) &&
+			 !is_dir(v->items[i].change);
+	fold = files > 1 ? VEC_ADD(&v->folds.list) : NULL;
 	if (fold) {
 		fold->kind = kind;
 		fold->dir = mem_strdup(dir);
-		fold->complete = strcmp(change_at(f, first)->path, dir) == 0 &&
-				 change_at(f, first)->kind != CHANGE_META;
+		fold->complete =
+			strcmp(v->items[first].change->path, dir) == 0 &&
+			v->items[first].change->kind != CHANGE_META;
 	}
 	for (i = first; i < end; i++) {
-		if (out[i - first] || is_elsewhere(f, i))
+		if (out[i - first] || is_elsewhere(v, i))
 			continue;
 		if (fold)
-			add_to_fold(f, fold, i);
+			add_to_fold(v, fold, i);
 		else
-			add_single(f, i);
+			add_single(v, i);
 	}
 }
 
 /* A new directory: the entries that moved into it have their lines. */
-static bool is_new_dir(const struct folding *f, size_t i, size_t end)
+static bool is_new_dir(const struct view *v, size_t i, size_t end)
 {
 	size_t files = 0;
 
 	for (; i < end; i++) {
-		if (is_elsewhere(f, i))
+		if (is_elsewhere(v, i))
 			continue;
-		if (change_at(f, i)->kind != CHANGE_ADDED)
+		if (v->items[i].change->kind != CHANGE_ADDED)
 			return false;
-		files += !is_dir(change_at(f, i));
+		files += !is_dir(v->items[i].change);
 	}
 	return files >= FOLD_LEAST;
 }
 
 /* Adds what begins at i, and returns its end. */
-static size_t add_from(struct folding *f, size_t i)
+static size_t add_from(struct view *v, size_t i)
 {
-	const struct change *c = change_at(f, i);
+	const struct change *c = v->items[i].change;
 	auto_free char *made = risk_generated_dir(c->path, "");
 	auto_free char *lost_dir = NULL;
 	size_t end, files, lost;
 
 	if (made) {
-		end = find_end(f, i, made);
-		add_fold(f, FOLD_GENERATED, made, i, end);
+		end = find_end(v, i, made);
+		add_fold(v, FOLD_GENERATED, made, i, end);
 		return end;
 	}
-	end = find_lost_dir(f, i, &lost_dir);
+	end = find_lost_dir(v, i, &lost_dir);
 	if (end) {
-		add_range(f, FOLD_DELETED, lost_dir, i, end);
+		add_range(v, FOLD_DELETED, lost_dir, i, end);
 		return end;
 	}
 	if (is_dir(c)) {
-		end = find_end(f, i, c->path);
+		end = find_end(v, i, c->path);
 		if (c->kind == CHANGE_DELETED &&
-		    count_deleted(f, i, end, &files, &lost) &&
+		    count_deleted(v, i, end, &files, &lost) &&
 		    files >= FOLD_LEAST) {
-			add_fold(f, FOLD_DELETED, c->path, i, end);
+			add_fold(v, FOLD_DELETED, c->path, i, end);
 			return end;
 		}
-		if (c->kind == CHANGE_ADDED && is_new_dir(f, i, end)) {
-			add_fold(f, FOLD_ADDED, c->path, i, end);
+		if (c->kind == CHANGE_ADDED && is_new_dir(v, i, end)) {
+			add_fold(v, FOLD_ADDED, c->path, i, end);
 			return end;
 		}
 	}
-	add_single(f, i);
+	add_single(v, i);
 	return i + 1;
 }
 
 void fold_make(struct view *v, bool full)
 {
 	struct folds *ret = &v->folds;
-	struct folding f = {.view = v, .folds = ret};
 	size_t end, i;
 
 	view_clear_folds(v);
@@ -311,12 +300,12 @@ void fold_make(struct view *v, bool full)
 	}
 	for (i = 0; i < v->count; i = end) {
 		end = i + 1;
-		if (is_elsewhere(&f, i))
+		if (is_elsewhere(v, i))
 			continue;
 		if (full)
-			add_single(&f, i);
+			add_single(v, i);
 		else
-			end = add_from(&f, i);
+			end = add_from(v, i);
 	}
 }
 
