@@ -162,7 +162,7 @@ static int find_copies(struct apply_plan *a, struct err *err)
 	if (changes_load_own(a->c, s, &changes, err) < 0)
 		return -err->num;
 	changes_find_moves(&changes);
-	(void)judgement_make(a->c, s, &changes, 0, &judgement);
+	(void)judgement_make(s, &changes, 0, &judgement);
 	judgement_list_copies(&judgement, s, &a->consent);
 	return 0;
 }

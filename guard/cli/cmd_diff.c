@@ -201,14 +201,14 @@ static char **list_risky(const struct view *v, enum risk_level least)
 	return paths;
 }
 
-static void keep_risky(struct context *context, const struct session *s,
-		       struct changes *c, enum risk_level least)
+static void keep_risky(const struct session *s, struct changes *c,
+		       enum risk_level least)
 {
 	const char *const none[] = {NULL};
 	AUTO(judgement) struct judgement j = {0};
 	size_t hidden = 0, i;
 
-	(void)judgement_make(context, s, c, JUDGEMENT_ALL, &j);
+	(void)judgement_make(s, c, JUDGEMENT_ALL, &j);
 	for (i = 0; i < j.count; i++) {
 		AUTO(mem_list) char **paths = list_risky(&j.views[i], least);
 
@@ -241,11 +241,11 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 	size_t i;
 
 	if (o->risk)
-		keep_risky(context, s, c, o->risk);
+		keep_risky(s, c, o->risk);
 	for (i = 0; i < c->root_count; i++)
 		diffshow_sort(&c->roots[i].list);
 	if (verdicts || o->exit_code || o->form == FORM_NAME_STATUS) {
-		complete = judgement_make(context, s, c, bytes_to_read(o), &j);
+		complete = judgement_make(s, c, bytes_to_read(o), &j);
 		ret->severe = is_severe(&j);
 	}
 	if (verdicts)

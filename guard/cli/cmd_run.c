@@ -147,10 +147,9 @@ static int ask_store(const char *path, const struct unstored *u)
 	return yes;
 }
 
-static void show_changes(struct context *context, const struct session *s,
-			 struct changes *c)
+static void show_changes(const struct session *s, struct changes *c)
 {
-	output_run_summary(context, s, c, begin_summary);
+	output_run_summary(s, c, begin_summary);
 }
 
 static const struct run_ui ui = {

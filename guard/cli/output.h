@@ -18,7 +18,6 @@
 
 struct session;
 struct changes;
-struct context;
 
 /* With quiet, output_print() and output_hint() are silent. */
 void output_quiet(bool on);
@@ -119,7 +118,7 @@ size_t output_wrap(struct buf *to, const char *text, size_t at, size_t indent,
  * run without changes gets one line and no next step. judged() is called before
  * the first line, after the work that may take long.
  */
-void output_run_summary(struct context *context, const struct session *s,
-			struct changes *c, void (*judged)(void));
+void output_run_summary(const struct session *s, struct changes *c,
+			void (*judged)(void));
 
 #endif

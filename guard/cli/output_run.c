@@ -76,8 +76,8 @@ static bool lost_only(const struct change_list *list, const struct verdict *v)
 	return back;
 }
 
-void output_run_summary(struct context *context, const struct session *s,
-			struct changes *c, void (*judged)(void))
+void output_run_summary(const struct session *s, struct changes *c,
+			void (*judged)(void))
 {
 	const struct change_list *list = &changes_project(c)->list;
 	struct change_counts n;
@@ -89,7 +89,7 @@ void output_run_summary(struct context *context, const struct session *s,
 	bool created = false, repository = false, lost;
 	struct next next = {.label = session_label(s)};
 
-	verdict_show_keep(context, s, c, &j, &verdict);
+	verdict_show_keep(s, c, &j, &verdict);
 	judged();
 	if (output_is_quiet())
 		return;

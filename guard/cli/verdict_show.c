@@ -100,7 +100,7 @@ int judged_run_load(struct context *c, const struct resolved_run *p,
 			return -err->num;
 		ret->complete = false;
 	}
-	(void)judgement_make(c, s, &ret->changes, 0, &ret->judgement);
+	(void)judgement_make(s, &ret->changes, 0, &ret->judgement);
 	return 0;
 }
 
@@ -123,13 +123,11 @@ void judged_run_end(const struct resolved_run *p, struct judged_run *r)
 				   &ignored);
 }
 
-void verdict_show_keep(struct context *context, const struct session *s,
-		       const struct changes *c, struct judgement *ret_judgement,
-		       struct verdict *ret)
+void verdict_show_keep(const struct session *s, const struct changes *c,
+		       struct judgement *ret_judgement, struct verdict *ret)
 {
 	struct err ignored;
-	bool complete =
-		judgement_make(context, s, c, VERDICT_BYTES, ret_judgement);
+	bool complete = judgement_make(s, c, VERDICT_BYTES, ret_judgement);
 
 	verdict_make(ret_judgement, complete, ret);
 	(void)verdict_save(s->fd, verdict_show_key(s, c), ret, &ignored);
@@ -148,7 +146,7 @@ void verdict_show_renew(struct context *context, const char *run_id)
 	    s.state == RUN_ENDED && !resolve_run_is_running(&s) &&
 	    changes_load_own(context, &s, &changes, &ignored) == 0) {
 		changes_find_moves(&changes);
-		verdict_show_keep(context, &s, &changes, &j, &verdict);
+		verdict_show_keep(&s, &changes, &j, &verdict);
 	}
 }
 

@@ -37,9 +37,8 @@ void judged_run_end(const struct resolved_run *p, struct judged_run *r);
 void judged_run_free(struct judged_run *r);
 /* Judges a run as far as the end of a run does, and keeps the verdict for
  * status, also an incomplete one. */
-void verdict_show_keep(struct context *context, const struct session *s,
-		       const struct changes *c, struct judgement *ret_judgement,
-		       struct verdict *ret);
+void verdict_show_keep(const struct session *s, const struct changes *c,
+		       struct judgement *ret_judgement, struct verdict *ret);
 /* The same after a part of a pending run was applied, discarded or undone. */
 void verdict_show_renew(struct context *context, const char *run_id);
 /* [{"id", "level", "count", "text"}] */

@@ -71,9 +71,7 @@ bool judgement_read(struct judgement *j, uint64_t bytes)
  * to both. Risks belong to the caller's thread, which may start the parsing
  * worker: the kernel ends it together with the thread that started it. */
 struct judging {
-	struct context *context;
 	const struct session *session;
-	const struct changes *changes;
 	struct judgement *judgement;
 	uint64_t bytes;
 	bool complete;
@@ -125,11 +123,10 @@ static void mark_moved_across(const struct changes *changes,
 	}
 }
 
-bool judgement_make(struct context *c, const struct session *s,
-		    const struct changes *changes, uint64_t bytes,
-		    struct judgement *ret)
+bool judgement_make(const struct session *s, const struct changes *changes,
+		    uint64_t bytes, struct judgement *ret)
 {
-	struct judging w = {c, s, changes, ret, .bytes = bytes};
+	struct judging w = {s, ret, .bytes = bytes};
 	size_t count = changes->root_count, total = 0, i, k;
 	struct err ignored;
 

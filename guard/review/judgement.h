@@ -11,7 +11,6 @@
 
 #include "guard/change/consent.h"
 #include "guard/review/loss.h"
-#include "guard/state/context.h"
 
 struct judgement {
 	struct view *views; /* one for each root of the changes, in their
@@ -34,11 +33,10 @@ struct judgement {
  * depend on the load of the machine. true: all are judged. The changes are
  * borrowed, and their lists keep their order. Edits of the user since the run
  * began are no losses, as far as session_base() has filled in the snapshots
- * from then; may open the store.
+ * from then.
  */
-bool judgement_make(struct context *c, const struct session *s,
-		    const struct changes *changes, uint64_t bytes,
-		    struct judgement *ret);
+bool judgement_make(const struct session *s, const struct changes *changes,
+		    uint64_t bytes, struct judgement *ret);
 /* Judges so many bytes more (JUDGEMENT_ALL: to the end). true: all are
  * judged. */
 bool judgement_read(struct judgement *j, uint64_t bytes);

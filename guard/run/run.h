@@ -62,8 +62,7 @@ struct run {
 /* Shows the result of a run: the only output that is more than a message. */
 struct run_ui {
 	/* The changes, and the next steps. */
-	void (*changes)(struct context *context, const struct session *s,
-			struct changes *c);
+	void (*changes)(const struct session *s, struct changes *c);
 	/* Changes of an agent's home that its next session executes. */
 	void (*agent_changes)(const struct session *s);
 	/*

@@ -543,7 +543,7 @@ int run_end(struct run *run, int status, struct err *err)
 	if (obeyed)
 		run->ui->agent_changes(s);
 	if (any || acted || kept)
-		run->ui->changes(&run->context, s, shown);
+		run->ui->changes(s, shown);
 	else
 		run->ui->summary_begin();
 	report_git(s, &git);

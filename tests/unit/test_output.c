@@ -321,7 +321,7 @@ static void summary_body(void)
 	add_change(&roots[0].list, CHANGE_MODIFIED, CHANGE_GIT, ".git/HEAD");
 	add_change(&roots[1].list, CHANGE_ADDED, 0, ".cache/x");
 	add_change(&roots[1].list, CHANGE_ADDED, 0, ".bashrc");
-	output_run_summary(NULL, &s, &c, judged);
+	output_run_summary(&s, &c, judged);
 }
 
 static void the_summary_of_a_run_names_every_deletion(void **state)
@@ -351,7 +351,7 @@ static void nothing_body(void)
 	AUTO(changes) struct changes none = changes_of_project();
 	struct session s = {.id = "3mk9zq-4t"};
 
-	output_run_summary(NULL, &s, &none, judged);
+	output_run_summary(&s, &none, judged);
 }
 
 static void a_run_that_changed_nothing_asks_for_no_decision(void **state)
