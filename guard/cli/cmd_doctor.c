@@ -5,6 +5,7 @@
 #include "base/dirtree.h"
 #include "base/library.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/styled.h"
 #include "guard/sandbox/inspect.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/state/state.h"
@@ -23,8 +24,7 @@ struct doctor {
 static void print_inspection(void *arg, const struct inspection *i)
 {
 	static const char *const words[] = {"ok", "weaker", "missing"};
-	static const enum output_style styles[] = {STYLE_ADDED, STYLE_CHANGED,
-						   STYLE_DELETED};
+	static const char *const styles[] = {ADDED, CHANGED, DELETED};
 	struct doctor *d = arg;
 	size_t width = output_width();
 	size_t indent = width && width < NARROW ? INDENT_NARROW : INDENT;
@@ -43,9 +43,9 @@ static void print_inspection(void *arg, const struct inspection *i)
 		return;
 	}
 	(void)output_wrap(&text, i->text, INDENT, indent, width);
-	(void)printf("%s%-8s%s %-11s %s\n", output_style(styles[i->state]),
-		     words[i->state], output_style(STYLE_NONE), i->name,
-		     buf_text(&text));
+	styled_line(styled_out(), LINE_ROW, "%s%-8s" PLAIN " %-11s %s",
+		    styles[i->state], words[i->state], i->name,
+		    buf_text(&text));
 	if (!i->remedy)
 		return;
 	buf_clear(&text);

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/vec.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/styled.h"
 #include "guard/history/matcher.h"
 #include "guard/history/versions.h"
 #include "guard/change/resolve_run.h"
@@ -213,18 +214,19 @@ static int print_or_add_match(void *arg, const struct match *m, struct err *err)
 		end = end < len ? end : len;
 		text_escape(&b, m->line, start, true);
 		if (end > start) {
-			buf_add_text(&b, output_style(STYLE_DELETED));
+			buf_add_text(&b, DELETED);
 			text_escape(&b, m->line + start, end - start, true);
-			buf_add_text(&b, output_style(STYLE_NONE));
+			buf_add_text(&b, PLAIN);
 		}
 		text_escape(&b, m->line + end, len - end, true);
 		if (cut)
 			buf_add_text(&b, "...");
 		if (s->g->o->numbers)
-			(void)printf("%s:%" PRIu64 ":%s\n", s->label, m->number,
-				     buf_text(&b));
+			styled_line(styled_out(), LINE_ROW, "%s:%" PRIu64 ":%s",
+				    s->label, m->number, buf_text(&b));
 		else
-			(void)printf("%s:%s\n", s->label, buf_text(&b));
+			styled_line(styled_out(), LINE_ROW, "%s:%s", s->label,
+				    buf_text(&b));
 	}
 	return output_has_failed()
 		       ? fail(err, EPIPE, "the reader has closed the pipe")
@@ -244,19 +246,19 @@ static int print_one_version(struct grep *g, const struct version *v,
 		.matcher = &g->matcher, .each = print_or_add_match, .arg = &s};
 	json_t *object;
 
-	buf_printf(&label, "%s%" PRIu64 "%s:", output_style(STYLE_HUNK),
-		   v->last, output_style(STYLE_NONE));
+	buf_printf(&label, HUNK "%" PRIu64 PLAIN ":", v->last);
 	output_path(&label, v->path, g->cwd);
 	s.label = buf_text(&label);
 	if (g->o->names && !array) {
-		(void)printf("%s\n", s.label);
+		styled_line(styled_out(), LINE_ROW, "%s", s.label);
 		return 0;
 	}
 	if (scan_text(g, &v->entry.content, &scanner, err) < 0)
 		return -err->num;
 	if (!array) {
 		if (scanner.binary)
-			(void)printf("%s: binary, matches\n", s.label);
+			styled_line(styled_out(), LINE_ROW,
+				    "%s: binary, matches", s.label);
 		return 0;
 	}
 	object = json_object();

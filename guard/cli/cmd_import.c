@@ -4,6 +4,7 @@
 #include "guard/change/importer.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/styled.h"
 #include "guard/change/changes.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
@@ -130,8 +131,8 @@ static void print_ref(const struct gitimport_ref *r)
 		buf_printf(&line, "  (%s)", r->type);
 	buf_add_text(&line, "  ");
 	text_escape_name(&line, r->subject);
-	(void)printf("%s%s%s\n", r->known ? output_style(STYLE_FAINT) : "",
-		     buf_text(&line), r->known ? output_style(STYLE_NONE) : "");
+	styled_line(styled_out(), LINE_ROW, "%s%s" PLAIN, r->known ? FAINT : "",
+		    buf_text(&line));
 }
 
 static void print_refs(const struct gitimport_list *list)

@@ -5,6 +5,7 @@
 #include "guard/change/action.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/history_show.h"
+#include "guard/cli/styled.h"
 #include "guard/history/history.h"
 #include "guard/change/resolve_run.h"
 #include "restore/workspace.h"
@@ -88,9 +89,9 @@ static void print_action(json_t *line)
 		buf_add_char(&rest, '=');
 		text_escape_name(&rest, json_string_value(value));
 	}
-	(void)printf("%s  %s%-7s%s  %-9s  %s\n", buf_text(&time),
-		     output_style(STYLE_BOLD), number, output_style(STYLE_NONE),
-		     buf_text(&action), buf_text(&rest));
+	styled_line(styled_out(), LINE_ROW,
+		    "%s  " BOLD "%-7s" PLAIN "  %-9s  %s", buf_text(&time),
+		    number, buf_text(&action), buf_text(&rest));
 }
 
 /* The displayed lines of the oplog, newest first, without those that are no

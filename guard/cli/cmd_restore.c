@@ -8,6 +8,7 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/plan_print.h"
 #include "guard/cli/plan_summary.h"
+#include "guard/cli/styled.h"
 #include "guard/history/sources.h"
 #include "guard/change/recover.h"
 
@@ -48,10 +49,8 @@ static int print_entry(void *arg, const char *path, const struct entry *e,
 	AUTO(buf) struct buf b = {0};
 
 	(void)err;
-	text_escape_name(&b, complete);
-	(void)printf("  %sA%s  %s%s\n", output_style(STYLE_ADDED),
-		     output_style(STYLE_NONE), buf_text(&b),
-		     S_ISDIR(e->mode) ? "/" : "");
+	styled_row(&b, 'A', "", complete, S_ISDIR(e->mode));
+	styled_line(styled_out(), LINE_ROW, "%s", buf_text(&b));
 	return 0;
 }
 
