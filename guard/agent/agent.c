@@ -256,18 +256,23 @@ static const struct profile_item *find_home_of(const struct agent *a,
 }
 
 /* Whether a seed or a piece of code lies in one of the homes. */
-static int check_in_home(const struct agent *a, enum profile_word word,
-			 struct err *err)
+static int check_in_home(const struct agent *a, struct err *err)
 {
+	static const enum profile_word words[] = {PROFILE_SEED, PROFILE_WRITE,
+						  PROFILE_DATA, PROFILE_CODE,
+						  PROFILE_INITIAL};
 	const struct profile_item *item = NULL;
+	size_t i;
 
-	while ((item = profile_next(&a->profile, word, item)))
-		if (!find_home_of(a, item->value))
-			return fail(err, EINVAL,
-				    "%s: %s ~/%s is not in a directory that "
-				    "`home` names",
-				    item->where, profile_word_name(word),
-				    item->value);
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		while ((item = profile_next(&a->profile, words[i], item)))
+			if (!find_home_of(a, item->value))
+				return fail(err, EINVAL,
+					    "%s: %s ~/%s is not in a directory "
+					    "that `home` names",
+					    item->where,
+					    profile_word_name(words[i]),
+					    item->value);
 	return 0;
 }
 
@@ -385,12 +390,6 @@ bool agent_owns_path(const struct agent *a, const char *home, const char *path)
 
 /* ---- options ---- */
 
-static void copy_text_list(char ***to, const char *const *from)
-{
-	for (; from && *from; from++)
-		mem_list_add(to, *from);
-}
-
 /* A line that restricts the run has no effect. No error, because a profile
  * serves many machines and states of a project. */
 static void report_missing(const struct profile_item *item, const char *path)
@@ -440,20 +439,29 @@ static int add_profile_grant(struct agent *a, const struct profile_item *item,
 	return 0;
 }
 
+/* Adds the paths of an option. */
+static int add_option_grants(struct grants *to, enum grant_kind kind,
+			     const char *option, const char *const *paths,
+			     struct err *err)
+{
+	for (; paths && *paths; paths++)
+		if (grants_add(to, kind,
+			       mem_printf("%s %s", option, text_quote(*paths)),
+			       *paths, NULL, err) < 0)
+			return -err->num;
+	return 0;
+}
+
 /* The paths of --hide. A name without a file is most likely misspelled, and the
  * file that was meant would be readable. */
 static int add_option_masks(struct agent *a, const struct run_options *o,
 			    struct err *err)
 {
 	AUTO(grants) struct grants masks = {0};
-	const char *const *path = o->hide;
 	size_t i, k;
 
-	for (; path && *path; path++)
-		if (grants_add(&masks, GRANT_MASK,
-			       mem_printf("--hide %s", text_quote(*path)),
-			       *path, NULL, err) < 0)
-			return -err->num;
+	if (add_option_grants(&masks, GRANT_MASK, "--hide", o->hide, err) < 0)
+		return -err->num;
 	for (i = 0; i < masks.count; i++) {
 		const struct grant *mask = &masks.items[i];
 
@@ -499,19 +507,13 @@ static int add_grants(struct agent *a, const struct run_options *o,
 		      struct err *err)
 {
 	const struct profile_item *item = NULL;
-	const char *const *path;
 	size_t i;
 
-	for (path = o->read_only; path && *path; path++)
-		if (grants_add(&a->grants, GRANT_READ_ONLY,
-			       mem_printf("--ro %s", text_quote(*path)), *path,
-			       NULL, err) < 0)
-			return -err->num;
-	for (path = o->read_write; path && *path; path++)
-		if (grants_add(&a->grants, GRANT_READ_WRITE,
-			       mem_printf("--rw %s", text_quote(*path)), *path,
-			       NULL, err) < 0)
-			return -err->num;
+	if (add_option_grants(&a->grants, GRANT_READ_ONLY, "--ro", o->read_only,
+			      err) < 0 ||
+	    add_option_grants(&a->grants, GRANT_READ_WRITE, "--rw",
+			      o->read_write, err) < 0)
+		return -err->num;
 	while ((item = profile_next(&a->profile, PROFILE_RO, item)))
 		if (add_profile_grant(a, item, state, project, err) < 0)
 			return -err->num;
@@ -585,6 +587,7 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 {
 	struct run_options *to = &a->options;
 	const struct profile_item *size, *item = NULL;
+	const char *const *env;
 
 	*to = *o;
 	/* A variable for the agent's home in guard's state is set only in runs
@@ -603,7 +606,8 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 				      item->value, state->home, value + 3);
 		mem_list_add(&a->lists[ENV], variable);
 	}
-	copy_text_list(&a->lists[ENV], o->env);
+	for (env = o->env; env && *env; env++)
+		mem_list_add(&a->lists[ENV], *env);
 	if (add_grants(a, o, state, project, err) < 0 ||
 	    add_option_masks(a, o, err) < 0)
 		return o->exec_project
@@ -636,11 +640,7 @@ int agent_load(const struct run_options *o, const struct state *state,
 	    agent_read(state, "default", &a->profile, err) < 0 ||
 	    (a->name && agent_read(state, a->name, &a->profile, err) < 0) ||
 	    read_project_profile(project, &a->profile, err) < 0 ||
-	    check_in_home(a, PROFILE_SEED, err) < 0 ||
-	    check_in_home(a, PROFILE_WRITE, err) < 0 ||
-	    check_in_home(a, PROFILE_DATA, err) < 0 ||
-	    check_in_home(a, PROFILE_CODE, err) < 0 ||
-	    check_in_home(a, PROFILE_INITIAL, err) < 0)
+	    check_in_home(a, err) < 0)
 		return -err->num;
 	if (o->share_login && !a->name)
 		return fail(err, EINVAL,

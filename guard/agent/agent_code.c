@@ -129,6 +129,17 @@ static char *path_in_home(const struct home_states *h, const char *absolute)
 		       : NULL;
 }
 
+/* The path up to the end of the next part behind *len, to free; NULL: there is
+ * none. */
+static char *next_prefix(const char *path, size_t *len)
+{
+	if (!path[*len])
+		return NULL;
+	*len += path[*len] == '/';
+	*len += strcspn(path + *len, "/");
+	return mem_strndup(path, *len);
+}
+
 /* Finds the first link on the path: 1, its path in *ret_link (to free), and its
  * target in *e; 0: no link, *e is the entry at the path (mode 0: none). */
 static int find_link(const struct home_states *h, const char *path,
@@ -137,21 +148,18 @@ static int find_link(const struct home_states *h, const char *path,
 	size_t len = 0;
 	struct err ignored;
 
-	do {
-		auto_free char *part = NULL;
+	for (;;) {
+		auto_free char *part = next_prefix(path, &len);
 
-		len += path[len] == '/';
-		len += strcspn(path + len, "/");
-		part = mem_strndup(path, len);
-		entry_free(e);
-		if (tree_lookup(h->store, h->now, part, e, &ignored) <= 0)
+		if (!part)
 			return 0;
-		if (S_ISLNK(e->mode)) {
+		entry_free(e);
+		if (tree_lookup(h->store, h->now, part, e, &ignored) > 0 &&
+		    S_ISLNK(e->mode)) {
 			*ret_link = TAKE(part);
 			return 1;
 		}
-	} while (path[len]);
-	return 0;
+	}
 }
 
 /*
@@ -336,25 +344,14 @@ struct code_record {
 	bool any;
 };
 
-static bool has_item(const struct code_record *r, const char *key,
-		     const char *value)
-{
-	size_t i;
-
-	for (i = 0; i < r->session->more.count; i++)
-		if (strcmp(r->session->more.items[i].key, key) == 0 &&
-		    strcmp(r->session->more.items[i].value, value) == 0)
-			return true;
-	return false;
-}
-
 static void record_change(struct code_record *r, const char *key, char letter,
 			  const char *path)
 {
 	auto_free char *text = mem_printf("%c %s", letter, path);
 
 	/* A run that went on has some already. */
-	if (strlen(text) > r->bytes_left || (r->had && has_item(r, key, text)))
+	if (strlen(text) > r->bytes_left ||
+	    (r->had && record_has(&r->session->more, key, text)))
 		return;
 	r->bytes_left -= strlen(text);
 	record_add(&r->session->more, key, text);
@@ -394,27 +391,25 @@ static bool record_initial(struct code_record *r, const char *path)
 	struct home_states *h = r->states;
 	size_t len = 0;
 
-	if (is_obeyed(h, path))
-		return false;
-	do {
-		auto_free char *part = NULL, *text = NULL;
+	for (;;) {
+		auto_free char *part = next_prefix(path, &len);
+		auto_free char *text = NULL;
 		struct entry e = {0};
 		struct err ignored;
 		int found;
 
-		len += path[len] == '/';
-		len += strcspn(path + len, "/");
-		part = mem_strndup(path, len);
+		if (!part || is_obeyed(h, path))
+			return false;
 		if (!profile_match(&h->agent->profile, PROFILE_INITIAL, part))
 			continue;
 		found = tree_lookup(h->store, h->before, part, &e, &ignored);
 		entry_free(&e);
 		text = mem_printf("A %s", part);
-		if (found == 0 && !has_item(r, AGENT_INITIAL, text))
+		if (found == 0 &&
+		    !record_has(&r->session->more, AGENT_INITIAL, text))
 			record_add(&r->session->more, AGENT_INITIAL, text);
 		return found == 0;
-	} while (path[len]);
-	return false;
+	}
 }
 
 static bool is_plain_empty(const struct entry *e)
@@ -464,15 +459,13 @@ int agent_code_compare(struct agent *a, const struct state *state,
 		.had = s->more.count,
 		.bytes_left = NAMES_MAX,
 	};
+	const char *had;
 	size_t i;
 	int got;
 
-	for (i = 0; i < s->more.count; i++)
-		if (strcmp(s->more.items[i].key, AGENT_CODE) == 0) {
-			size_t len = strlen(s->more.items[i].value);
-
-			r.bytes_left -= len < r.bytes_left ? len : r.bytes_left;
-		}
+	for (i = 0; (had = record_get_nth(&s->more, AGENT_CODE, i)); i++)
+		r.bytes_left -=
+			strlen(had) < r.bytes_left ? strlen(had) : r.bytes_left;
 	if (catalog_load(store, before, &old, err) < 0 ||
 	    catalog_load(store, now, &new, err) < 0)
 		return -err->num;

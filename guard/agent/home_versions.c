@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/agent/agent.h"
 #include "guard/agent/settings.h"
 #include "guard/change/recover.h"
@@ -87,44 +88,73 @@ int home_versions_store_dir(const struct state *state, const struct session *s,
 	return 0;
 }
 
-/* *ret_before: the snapshot before the run's last command, 0 for none or when
- * one after it exists; *ret_after: the first one of another run behind it, or
- * 0. */
-static int find_killed_states(struct store *store, const char *path,
-			      const char *run_id, uint64_t *ret_before,
-			      uint64_t *ret_after, struct err *err)
+/* The stored states of a home, oldest first. */
+struct home_history {
+	struct snapshot *items;
+	size_t count, capacity;
+};
+
+static void home_history_free(struct home_history *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->count; i++)
+		snapshot_free(&l->items[i]);
+	VEC_FREE(l);
+}
+
+static int load_home_history(struct store *store, const char *path,
+			     struct home_history *ret, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i;
 
-	*ret_before = *ret_after = 0;
 	if (catalog_list(store, &seqs, &count, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {
-		AUTO(snapshot) struct snapshot s = {0};
+		struct snapshot s = {0};
 		struct err ignored;
-		bool own;
 
-		if (catalog_load(store, seqs[i], &s, &ignored) < 0 ||
-		    strcmp(s.root_path, path) != 0)
-			continue;
-		own = strcmp(s.run_id, run_id) == 0;
-		if (own)
-			*ret_after = 0;
-		if (own && strcmp(s.reason, AGENT_REASON_BEFORE) == 0)
-			*ret_before = seqs[i];
-		else if (own)
-			*ret_before = 0;
-		else if (*ret_before && !*ret_after)
-			*ret_after = seqs[i];
+		if (catalog_load(store, seqs[i], &s, &ignored) == 0 &&
+		    strcmp(s.root_path, path) == 0)
+			*VEC_ADD(ret) = s;
+		else
+			snapshot_free(&s);
 	}
 	return 0;
+}
+
+static bool is_state_before(const struct snapshot *s)
+{
+	return strcmp(s->reason, AGENT_REASON_BEFORE) == 0;
+}
+
+/* *ret_before: the snapshot before the run's last command, 0 for none or when
+ * one after it exists; *ret_after: the first one of another run behind it, or
+ * 0. */
+static void find_killed_states(const struct home_history *l, const char *run_id,
+			       uint64_t *ret_before, uint64_t *ret_after)
+{
+	size_t i;
+
+	*ret_before = *ret_after = 0;
+	for (i = 0; i < l->count; i++) {
+		const struct snapshot *s = &l->items[i];
+
+		if (strcmp(s->run_id, run_id) == 0) {
+			*ret_before = is_state_before(s) ? s->seq : 0;
+			*ret_after = 0;
+		} else if (*ret_before && !*ret_after) {
+			*ret_after = s->seq;
+		}
+	}
 }
 
 int home_versions_judge_killed(struct context *c, const struct home_versions *h,
 			       const struct profile *profile, struct session *s,
 			       struct err *err)
 {
+	AUTO(home_history) struct home_history states = {0};
 	struct agent agent = {.profile = *profile};
 	uint64_t before, after;
 	int got;
@@ -132,9 +162,9 @@ int home_versions_judge_killed(struct context *c, const struct home_versions *h,
 	if (s->state != RUN_INTERRUPTED)
 		return 0;
 	if (context_store(c, STORE_WRITE, err) < 0 ||
-	    find_killed_states(c->store, h->path, s->id, &before, &after, err) <
-		    0)
+	    load_home_history(c->store, h->path, &states, err) < 0)
 		return -err->num;
+	find_killed_states(&states, s->id, &before, &after);
 	if (!before)
 		return 0;
 	if (!after &&
@@ -357,22 +387,6 @@ static int plan_home(struct home_undo *u, const struct plan_options *options,
 	return 0;
 }
 
-/* The search for the state before a number of runs, from the newest snapshot of
- * the home back to older ones. */
-struct run_search {
-	struct store *store;
-	unsigned long runs, found;
-	/* The oldest snapshot so far of the current run; a run that was
-	 * continued has several. */
-	struct snapshot first;
-	bool changed; /* the current run has changed the home */
-};
-
-static void run_search_free(struct run_search *search)
-{
-	snapshot_free(&search->first);
-}
-
 static int stop_at_change(void *arg, const char *path, const struct entry *a,
 			  const struct entry *b, struct err *err)
 {
@@ -390,37 +404,6 @@ static int home_changed(struct store *store, const struct entry *before,
 	return got == -EEXIST ? 1 : got;
 }
 
-/* Counts the current run, which has no older snapshots. true: search->first is
- * the state. */
-static bool count_searched_run(struct run_search *search)
-{
-	search->found += search->changed;
-	return search->changed && search->found == search->runs;
-}
-
-/* The snapshot before a command of a run. 1: the run before it was the last to
- * count. */
-static int add_state_before(struct run_search *search, struct snapshot *s,
-			    const struct entry *after, struct err *err)
-{
-	const char *newer = search->first.run_id;
-	int changed;
-
-	if (newer && strcmp(newer, s->run_id) != 0) {
-		if (count_searched_run(search))
-			return 1;
-		search->changed = false;
-	}
-	changed = home_changed(search->store, &s->root, after, err);
-	if (changed < 0)
-		return changed;
-	search->changed |= changed;
-	snapshot_free(&search->first);
-	search->first = *s;
-	*s = (struct snapshot){0};
-	return 0;
-}
-
 /* The snapshot before the agent's last `runs` runs that changed the home. Each
  * snapshot before a command is compared with the next one of the home, which is
  * that after the command unless the run was killed. lost_login: the newest run
@@ -430,49 +413,48 @@ static int find_state_before(struct store *store, const char *path,
 			     bool lost_login, struct snapshot *ret,
 			     struct err *err)
 {
-	AUTO(run_search)
-	struct run_search search = {
-		.store = store,
-		.runs = runs,
-		.changed = lost_login,
-	};
-	AUTO(entry) struct entry after = {0};
-	auto_free uint64_t *seqs = NULL;
-	size_t count;
-	int got = 0;
+	AUTO(home_history) struct home_history states = {0};
+	const struct entry *after = &now->root;
+	/* The oldest snapshot so far of the current run; a run that was
+	 * continued has several. */
+	struct snapshot *first = NULL;
+	bool changed = lost_login; /* by the current run */
+	unsigned long found = 0;
+	size_t i;
 
-	if (catalog_list(store, &seqs, &count, err) < 0)
+	if (load_home_history(store, path, &states, err) < 0)
 		return -err->num;
-	entry_copy(&after, &now->root);
-	while (got == 0 && count--) {
-		AUTO(snapshot) struct snapshot s = {0};
-		AUTO(entry) struct entry root = {0};
-		struct err ignored;
+	for (i = states.count + 1; i-- > 0;) {
+		struct snapshot *s = i ? &states.items[i - 1] : NULL;
+		bool before = s && is_state_before(s);
 
-		if (catalog_load(store, seqs[count], &s, &ignored) < 0 ||
-		    strcmp(s.root_path, path) != 0)
-			continue;
-		entry_copy(&root, &s.root);
-		if (strcmp(s.reason, AGENT_REASON_BEFORE) == 0)
-			got = add_state_before(&search, &s, &after, err);
-		entry_free(&after);
-		after = root;
-		root = (struct entry){0};
+		if (first &&
+		    (!s || (before && strcmp(first->run_id, s->run_id) != 0))) {
+			found += changed;
+			if (changed && found == runs) {
+				*ret = *first;
+				*first = (struct snapshot){0};
+				return 0;
+			}
+			changed = false;
+		}
+		if (before) {
+			int got = home_changed(store, &s->root, after, err);
+
+			if (got < 0)
+				return got;
+			changed |= got;
+			first = s;
+		}
+		after = s ? &s->root : NULL;
 	}
-	if (got < 0)
-		return got;
-	if (got > 0 || (search.first.run_id && count_searched_run(&search))) {
-		*ret = search.first;
-		search.first = (struct snapshot){0};
-		return 0;
-	}
-	if (search.found)
+	if (found)
 		return fail(err, ENOENT,
 			    "only %s that changed it can be undone",
-			    text_count(search.found, "run"));
+			    text_count(found, "run"));
 	return fail(err, ENOENT,
-		    search.first.run_id ? "no run has changed it"
-					: "no state before a run is stored");
+		    first ? "no run has changed it"
+			  : "no state before a run is stored");
 }
 
 int home_undo_plan_runs(struct context *c, const struct home_versions *h,
