@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/fd.h"
-#include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/fs_features.h"
@@ -108,14 +107,7 @@ int project_open(const char *path, int workspaces_fd, bool make,
 	workspace = workspace_open(workspaces_fd, path, true, err);
 	if (workspace < 0)
 		return workspace;
-	lock = lock_take(workspace, "lock", true, false, err);
-	if (lock == -EWOULDBLOCK) {
-		auto_free char *holder = lock_holders_at(workspace, "lock");
-
-		return fail(err, EBUSY,
-			    "%s is in use by %s: try again when it has ended",
-			    text_quote(path), holder);
-	}
+	lock = workspace_lock(workspace, false, text_quote(path), err);
 	if (lock < 0)
 		return lock;
 	if (unreadable_dirs_recover(workspace, err) < 0)
@@ -150,7 +142,7 @@ void project_close(struct project *p)
 	for (i = 0; i < p->recovered.count; i++)
 		applied_ops_free(&p->recovered.items[i]);
 	free(p->recovered.items);
-	*p = (struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	*p = PROJECT_NONE;
 }
 
 /* The stat cache is not used: it would record the directories with their

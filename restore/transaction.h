@@ -72,6 +72,9 @@ struct project {
  * -EBUSY: another guard process holds the lock. */
 int project_open(const char *path, int workspaces_fd, bool make,
 		 struct project *ret, struct err *err);
+/* No project: what project_close() leaves. */
+#define PROJECT_NONE                                                           \
+	((struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1})
 /* Closes and unlocks the project. A project that was never opened is
  * ignored. */
 void project_close(struct project *p);

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/record.h"
 #include "base/text.h"
@@ -78,6 +79,20 @@ int workspace_open(int workspaces_fd, const char *path, bool make,
 	}
 	return fail(err, EEXIST, "too many workspaces of one number for %s",
 		    text_quote(path));
+}
+
+int workspace_lock(int workspace_fd, bool wait, const char *what,
+		   struct err *err)
+{
+	int lock = lock_take(workspace_fd, "lock", true, wait, err);
+	auto_free char *holder = NULL;
+
+	if (lock != -EWOULDBLOCK)
+		return lock;
+	holder = lock_holders_at(workspace_fd, "lock");
+	return fail(err, EBUSY,
+		    "%s is in use by %s: try again when it has ended", what,
+		    holder);
 }
 
 char *workspace_cache_path(int workspace_fd)

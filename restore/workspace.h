@@ -16,6 +16,12 @@
 int workspace_open(int workspaces_fd, const char *path, bool make,
 		   struct err *err);
 
+/* Takes the lock of the project: of its files, journal, actions and notes. The
+ * descriptor; -EBUSY: another process has it, and the text says that `what` is
+ * in use by that process. wait: until it is free. */
+int workspace_lock(int workspace_fd, bool wait, const char *what,
+		   struct err *err);
+
 /* Path of the stat cache, to free. Valid while workspace_fd stays open. */
 char *workspace_cache_path(int workspace_fd);
 

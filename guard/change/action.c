@@ -11,7 +11,6 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/lock.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/path.h"
@@ -20,6 +19,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "guard/state/report.h"
+#include "restore/workspace.h"
 #include "overlay/session.h"
 
 /* The log, and next-action. */
@@ -744,16 +744,7 @@ int action_forget(int workspace_fd, const struct action *a, struct err *err)
 
 int action_lock(int workspace_fd, struct err *err)
 {
-	int lock = lock_take(workspace_fd, "lock", true, false, err);
-
-	auto_free char *holder = NULL;
-
-	if (lock != -EWOULDBLOCK)
-		return lock;
-	holder = lock_holders_at(workspace_fd, "lock");
-	return fail(err, EBUSY,
-		    "this project is in use by %s: try again when it has ended",
-		    holder);
+	return workspace_lock(workspace_fd, false, "this project", err);
 }
 
 int action_announce_discard(int workspace_fd, const char *run_id,
@@ -805,7 +796,7 @@ int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 			  struct err *err)
 {
 	AUTO(action) struct action top = {0};
-	auto_close int lock = lock_take(workspace_fd, "lock", true, true, err);
+	auto_close int lock = workspace_lock(workspace_fd, true, "", err);
 	int run_present;
 
 	if (lock < 0 || action_load_effective(workspace_fd, 0, &top, err) < 0)

@@ -41,8 +41,7 @@ void changeset_init(struct changeset *set, struct context *c, size_t root_count)
 		.root_count = root_count,
 	};
 	for (i = 0; i < root_count; i++)
-		set->roots[i].project = (struct project){
-			.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+		set->roots[i].project = PROJECT_NONE;
 }
 
 void changeset_free(struct changeset *set)
@@ -161,7 +160,7 @@ static struct execution make_execution(struct changeset *set, struct action *a)
 	struct execution e = {
 		.set = set,
 		.action = a,
-		.run = {.fd = -1, .lock_fd = -1},
+		.run = SESSION_NONE,
 	};
 	size_t i;
 

@@ -7,7 +7,6 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/lock.h"
 #include "base/text.h"
 #include "guard/change/action.h"
 #include "guard/change/applied_base.h"
@@ -210,8 +209,7 @@ static int finalize_roots(struct context *c, struct project *first,
 	size_t i, k;
 
 	for (i = 0; i < a->roots.count; i++) {
-		struct project p = {
-			.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+		struct project p = PROJECT_NONE;
 		struct action_root *root = &a->roots.items[i];
 		AUTO(snapshot) struct snapshot old = {0}, now = {0};
 		const struct applied_ops *did = NULL;
@@ -316,7 +314,7 @@ char *recover_unfinished(const struct context *c, const char *project,
 	*ret_back = false;
 	if (fd < 0 || !transaction_pending(workspaces_fd, path))
 		return NULL;
-	lock = lock_take(fd, "lock", true, false, &ignored);
+	lock = workspace_lock(fd, false, "", &ignored);
 	if (lock < 0)
 		return NULL;
 	title = transaction_title(workspaces_fd, path, &stage);
@@ -338,7 +336,7 @@ static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 		return 0;
 	if (got < 0)
 		return got;
-	lock = lock_take(workspace_fd, "lock", true, true, err);
+	lock = workspace_lock(workspace_fd, true, "", err);
 	if (lock < 0)
 		return lock;
 	got = a.parts.count
@@ -360,7 +358,7 @@ int recover_project(struct context *c, const char *project, struct err *err)
 		workspace_open(c->state.workspaces_fd, project, false, err);
 	auto_close int lock = -1;
 	auto_free char *first = NULL;
-	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	struct project p = PROJECT_NONE;
 	struct err ignored;
 	int ended = 0, got;
 
@@ -371,7 +369,7 @@ int recover_project(struct context *c, const char *project, struct err *err)
 	/* Directories that another guard process has opened are not touched:
 	 * the lock shows that it is still running. */
 	if (unreadable_dirs_noted(workspace_fd))
-		lock = lock_take(workspace_fd, "lock", true, false, &ignored);
+		lock = workspace_lock(workspace_fd, false, "", &ignored);
 	if (lock >= 0 && unreadable_dirs_recover(workspace_fd, err) < 0)
 		return -err->num;
 	fd_close(&lock);

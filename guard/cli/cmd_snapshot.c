@@ -50,7 +50,7 @@ static int snapshot_directory(struct context *c, const char *dir,
 			      struct snapshot_command *t, struct snapshot *ret,
 			      struct err *err)
 {
-	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	struct project p = PROJECT_NONE;
 	const char *const skip[] = {c->state.path, NULL};
 	AUTO(settings) struct settings settings = {0};
 	AUTO(snapshot) struct snapshot last = {0};

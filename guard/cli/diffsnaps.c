@@ -147,7 +147,7 @@ static int find_common_top(struct context *c, struct diff_point *a,
 static int snapshot_current_files(struct context *c, struct diff_point *a,
 				  struct diff_point *b, struct err *err)
 {
-	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	struct project p = PROJECT_NONE;
 	int got;
 
 	if (project_open(a->base, c->state.workspaces_fd, false, &p, err) < 0)

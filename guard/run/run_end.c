@@ -12,7 +12,6 @@
 #include "base/beneath.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
-#include "base/lock.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/sorted.h"
@@ -166,13 +165,12 @@ static int lock_out_applies(struct run *run, struct changes *c, int *ret_lock,
 		return workspace;
 	/* An apply that waits for an answer of the user has changed nothing. */
 	for (waited = 0; waited < WAIT_MS; waited += LOOK_MS) {
-		lock = lock_take(workspace, "lock", true, false, err);
-		if (lock != -EWOULDBLOCK)
+		lock = workspace_lock(workspace, false, "", err);
+		if (lock != -EBUSY)
 			break;
 		(void)poll(NULL, 0, LOOK_MS);
 	}
-	if ((lock < 0 && lock != -EWOULDBLOCK) ||
-	    session_base(s, false, err) < 0)
+	if ((lock < 0 && lock != -EBUSY) || session_base(s, false, err) < 0)
 		return -err->num;
 	for (i = 0; i < s->root_count; i++)
 		moved |= before[i].applied != s->roots[i].applied;
