@@ -20,10 +20,14 @@
 #define NOTE_KIND "opened"
 #define NOTE_VERSION 1
 
+static bool lacks_bits(uint32_t mode, uint32_t want)
+{
+	return geteuid() != 0 && S_ISDIR(mode) && (mode & want) != want;
+}
+
 bool unreadable_dirs_match(uint32_t mode)
 {
-	return geteuid() != 0 && S_ISDIR(mode) &&
-	       (mode & (S_IRUSR | S_IXUSR)) != (S_IRUSR | S_IXUSR);
+	return lacks_bits(mode, S_IRUSR | S_IXUSR);
 }
 
 /* Keeps the lines of another user of the record that is still active. */
@@ -77,16 +81,21 @@ static void add_note_line(struct record *r, const struct unreadable_dir *f,
 /* 1: found and added to r. A missing entry, or an entry of another kind, is
  * left to the caller; -EACCES: below an unreadable directory. */
 static int find_unreadable_dir(struct unreadable_dirs *s, struct record *r,
-			       int root_fd, const char *path, struct err *err)
+			       int root_fd, const char *path, uint32_t want,
+			       struct err *err)
 {
-	auto_close int fd = beneath_open(root_fd, path, O_PATH, 0, err);
+	/* "." in a directory without x for its owner cannot be opened. */
+	auto_close int fd = *path ? beneath_open(root_fd, path, O_PATH, 0, err)
+				  : fcntl(root_fd, F_DUPFD_CLOEXEC, 3);
 	struct meta m;
 
+	if (fd < 0 && !*path)
+		return fail_errno(err, "open the directory");
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "stat %s", text_quote(path));
-	if (!unreadable_dirs_match(m.mode) || m.uid != geteuid())
+	if (!lacks_bits(m.mode, want) || m.uid != geteuid())
 		return 0;
 	*VEC_ADD(s) = (struct unreadable_dir){path, TAKE_FD(fd), m.mode};
 	add_note_line(r, &s->items[s->count - 1], &m);
@@ -127,8 +136,9 @@ static int load_notes(struct unreadable_dirs *s, struct record *r,
 
 /* Records and opens all reachable directories together; those below them
  * follow. */
-int unreadable_dirs_open(int root_fd, char *const *paths, int workspace_fd,
-			 struct unreadable_dirs *ret, struct err *err)
+static int open_dirs(int root_fd, char *const *paths, uint32_t want,
+		     int workspace_fd, struct unreadable_dirs *ret,
+		     struct err *err)
 {
 	AUTO(unreadable_dirs)
 	struct unreadable_dirs s = {.workspace_fd = workspace_fd};
@@ -141,7 +151,8 @@ int unreadable_dirs_open(int root_fd, char *const *paths, int workspace_fd,
 		size_t had = s.count;
 
 		for (; *paths; paths++) {
-			got = find_unreadable_dir(&s, &r, root_fd, *paths, err);
+			got = find_unreadable_dir(&s, &r, root_fd, *paths, want,
+						  err);
 			if (got < 0)
 				break;
 		}
@@ -155,32 +166,20 @@ int unreadable_dirs_open(int root_fd, char *const *paths, int workspace_fd,
 	return 0;
 }
 
+int unreadable_dirs_open(int root_fd, char *const *paths, int workspace_fd,
+			 struct unreadable_dirs *ret, struct err *err)
+{
+	return open_dirs(root_fd, paths, S_IRUSR | S_IXUSR, workspace_fd, ret,
+			 err);
+}
+
 int unreadable_dirs_open_to_write(int dir_fd, int workspace_fd,
 				  struct unreadable_dirs *ret, struct err *err)
 {
-	AUTO(unreadable_dirs)
-	struct unreadable_dirs s = {.workspace_fd = workspace_fd};
-	AUTO(record) struct record r = {0};
-	struct meta m;
-	int got;
+	static char self[] = "";
+	char *const paths[] = {self, NULL};
 
-	if (meta_get(dir_fd, "", &m) < 0)
-		return fail_errno(err, "stat the directory");
-	if (geteuid() == 0 || m.uid != geteuid() ||
-	    (m.mode & S_IRWXU) == S_IRWXU)
-		return 0;
-	if (load_notes(&s, &r, err) < 0)
-		return -err->num;
-	got = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
-	if (got < 0)
-		return fail_errno(err, "open the directory");
-	*VEC_ADD(&s) = (struct unreadable_dir){"", got, m.mode};
-	add_note_line(&r, &s.items[0], &m);
-	if (widen_found_dirs(&s, 0, &r, err) < 0)
-		return -err->num;
-	*ret = s;
-	s = (struct unreadable_dirs)UNREADABLE_DIRS_NONE;
-	return 0;
+	return open_dirs(dir_fd, paths, S_IRWXU, workspace_fd, ret, err);
 }
 
 bool unreadable_dirs_noted(int workspace_fd)
