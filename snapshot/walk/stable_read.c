@@ -153,7 +153,7 @@ static int read_file_content(struct store *store, int dirfd, const char *name,
 
 /* One attempt. 1: the entry did not change while it was read; 0: it changed. */
 static int try_stable_read(struct store *store, int dirfd, const char *name,
-			   const char *private_xattrs, const uint64_t *dev,
+			   const char *private_xattrs,
 			   const struct longfile_hints *hints,
 			   struct stable_read *r, struct err *err)
 {
@@ -168,9 +168,6 @@ static int try_stable_read(struct store *store, int dirfd, const char *name,
 			       ? -err->num
 			       : 1;
 	}
-	if (dev && S_ISDIR(r->meta.mode) && r->meta.dev != *dev)
-		return fail(err, EXDEV, "%s: another file system",
-			    text_quote(name));
 	if (S_ISREG(r->meta.mode) && r->meta.size &&
 	    read_file_content(store, dirfd, name, hints, r, err) < 0)
 		return -err->num;
@@ -191,7 +188,7 @@ static int try_stable_read(struct store *store, int dirfd, const char *name,
 }
 
 int stable_read_entry(struct store *store, int dirfd, const char *name,
-		      const char *private_xattrs, const uint64_t *dev,
+		      const char *private_xattrs,
 		      const struct longfile_hints *hints,
 		      struct stable_read *ret, struct err *err)
 {
@@ -200,8 +197,8 @@ int stable_read_entry(struct store *store, int dirfd, const char *name,
 
 	for (tries = 0; tries < STABLE_READ_TRIES && got == 0; tries++) {
 		stable_read_free(&r);
-		got = try_stable_read(store, dirfd, name, private_xattrs, dev,
-				      hints, &r, err);
+		got = try_stable_read(store, dirfd, name, private_xattrs, hints,
+				      &r, err);
 	}
 	if (got < 0)
 		return err_context(err, "%s", text_quote(name));

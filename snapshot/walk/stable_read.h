@@ -35,11 +35,10 @@ void stable_read_free(struct stable_read *r);
  * Reads name in dirfd ("": dirfd itself): metadata, attributes, the bytes of a
  * file, the target of a link; for a directory nothing below it. *ret is the
  * caller's to free. private_xattrs: prefix of attributes to leave out, or NULL.
- * hints: see longfile.h, or NULL. -ENOENT: the entry is gone; -EXDEV: a
- * directory of another file system than *dev (NULL: any).
+ * hints: see longfile.h, or NULL. -ENOENT: the entry is gone.
  */
 int stable_read_entry(struct store *store, int dirfd, const char *name,
-		      const char *private_xattrs, const uint64_t *dev,
+		      const char *private_xattrs,
 		      const struct longfile_hints *hints,
 		      struct stable_read *ret, struct err *err);
 

@@ -375,8 +375,8 @@ int take_entry(struct store *store, int dirfd, const char *name,
 {
 	AUTO(stable_read) struct stable_read r = {0};
 
-	if (stable_read_entry(store, dirfd, name, private_xattrs, NULL, NULL,
-			      &r, err) < 0)
+	if (stable_read_entry(store, dirfd, name, private_xattrs, NULL, &r,
+			      err) < 0)
 		return -err->num;
 	if (r.unstable)
 		return fail(err, EBUSY, "%s changed while it was read",

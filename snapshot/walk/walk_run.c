@@ -60,15 +60,11 @@ static void read_item_alone(struct walk *w, struct walk_dir *f,
 				       .before = before};
 	AUTO(stable_read) struct stable_read r = {0};
 	struct err err;
-	int got = stable_read_entry(w->store, f->fd, it->name, NULL, &w->dev,
-				    &hints, &r, &err);
+	int got = stable_read_entry(w->store, f->fd, it->name, NULL, &hints, &r,
+				    &err);
 
 	if (got == -ENOENT || got == -ENOTDIR) {
 		it->absent = true;
-	} else if (got == -EXDEV) {
-		it->incomplete = it->untrusted = true;
-		walk_add_note(w, NOTE_INCOMPLETE, f, it->name,
-			      "another file system");
 	} else if (got < 0) {
 		fail_item(w, f, it->name, &err);
 	} else if (S_ISDIR(r.meta.mode) || !r.meta.mode) {
