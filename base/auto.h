@@ -5,8 +5,8 @@
  *	auto_close int fd = open(...);
  *	AUTO(buf) struct buf b = {0};
  *
- * TAKE() and TAKE_FD() pass the value on to a new owner and leave nothing to
- * clean up. A function that uses these macros has no goto.
+ * TAKE(), of a pointer or a struct, and TAKE_FD() pass the value on to a new
+ * owner and leave nothing to clean up. No function has these macros and goto.
  */
 #ifndef GUARD_BASE_AUTO_H
 #define GUARD_BASE_AUTO_H
@@ -38,10 +38,10 @@ static inline void auto_close_cleanup(const int *fd)
 /* AUTO(x) calls x_free(&variable) at the end of the block. */
 #define AUTO(name) __attribute__((cleanup(name##_free)))
 
-#define TAKE(pointer)                                                          \
+#define TAKE(value)                                                            \
 	({                                                                     \
-		__typeof__(pointer) taken_ = (pointer);                        \
-		(pointer) = NULL;                                              \
+		__typeof__(value) taken_ = (value);                            \
+		(value) = (__typeof__(value)){0};                              \
 		taken_;                                                        \
 	})
 

@@ -94,8 +94,7 @@ int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 		}
 	}
 	dirlist_sort(&list);
-	*ret = list;
-	list = (struct dirlist){0};
+	*ret = TAKE(list);
 	return 0;
 }
 

@@ -218,8 +218,7 @@ int xattrs_get_filtered(int dirfd, const char *name,
 		if (add_xattr(&from, list + at, &x, err) < 0)
 			return -err->num;
 	}
-	*ret = x;
-	x = (struct xattrs){0};
+	*ret = TAKE(x);
 	return 0;
 }
 

@@ -230,7 +230,6 @@ int record_load(int dirfd, const char *name, const char *kind, int version,
 			    text_quote(name), found, version);
 	if (parse_record(rest + 1, &r) < 0)
 		return fail(err, EBADMSG, "%s is damaged", text_quote(name));
-	*ret = r;
-	r = (struct record){0};
+	*ret = TAKE(r);
 	return 0;
 }

@@ -143,8 +143,7 @@ int inventory_load_dirs(struct store *s, const int *dir_fds, size_t count,
 	if (add_inventory_dir(s, &inv, s->store_dir.packs_fd, count, err) < 0)
 		return -err->num;
 	make_inventory_slots(&inv);
-	*ret = inv;
-	inv = (struct inventory){0};
+	*ret = TAKE(inv);
 	return 0;
 }
 

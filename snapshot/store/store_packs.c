@@ -336,8 +336,7 @@ int store_refresh_packs(struct store *s, struct err *err)
 		got = open_new_packs(s, &list, err);
 	if (got == 0) {
 		dirlist_free(&s->listed);
-		s->listed = list;
-		list = (struct dirlist){0};
+		s->listed = TAKE(list);
 	}
 	while (got < 0 && s->packs.count > before)
 		pack_free(&s->packs.items[--s->packs.count]);

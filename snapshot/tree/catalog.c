@@ -203,8 +203,7 @@ static int snapfile_decode(const struct buf *bytes, uint64_t seq,
 	decode_snapshot_body(&d, version, &s);
 	if (!dec_end(&d) || s.seq != seq)
 		return fail(err, EBADMSG, "damaged");
-	*ret = s;
-	s = (struct snapshot){0};
+	*ret = TAKE(s);
 	return 0;
 }
 

@@ -132,8 +132,7 @@ static bool load_of_root(struct store *store, uint64_t seq,
 	if (catalog_load(store, seq, &s, &ignored) < 0 ||
 	    strcmp(s.root_path, root_path) != 0)
 		return false;
-	*ret = s;
-	s = (struct snapshot){0};
+	*ret = TAKE(s);
 	return true;
 }
 

@@ -275,8 +275,7 @@ bool entry_decode(struct dec *d, bool is_root, struct entry *ret)
 		*ret = (struct entry){0};
 		return false;
 	}
-	*ret = e;
-	e = (struct entry){0};
+	*ret = TAKE(e);
 	return true;
 }
 
@@ -291,7 +290,6 @@ bool entry_decode_part(struct dec *d, struct entry *ret)
 		*ret = (struct entry){0};
 		return false;
 	}
-	*ret = e;
-	e = (struct entry){0};
+	*ret = TAKE(e);
 	return true;
 }

@@ -339,8 +339,7 @@ static int find_by_seq(struct snapshot_search *f, struct snapshot *ret,
 			    "; `guard find NAME` searches all snapshots for a "
 			    "name",
 			    text_quote(f->path), s.seq);
-	*ret = s;
-	s = (struct snapshot){0};
+	*ret = TAKE(s);
 	return 0;
 }
 
@@ -374,8 +373,7 @@ int catalog_find(struct store *store, const char *time_spec, const char *path,
 		if (got < 0)
 			return got;
 		if (got) {
-			*ret = s;
-			s = (struct snapshot){0};
+			*ret = TAKE(s);
 			return 0;
 		}
 	}

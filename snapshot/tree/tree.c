@@ -82,8 +82,7 @@ int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
 	if (!dec_end(&d) || (version == VERSION_PLAIN && chattr) ||
 	    (version == VERSION_CHATTR && !chattr) || (t.split && !t.count))
 		return fail(err, EBADMSG, "the tree is damaged");
-	*ret = t;
-	t = (struct tree){0};
+	*ret = TAKE(t);
 	return 0;
 }
 
@@ -143,8 +142,7 @@ static int load_part(struct store *s, const struct tree *parts, size_t i,
 					    parts->entries[i + 1].name) >= 0))
 		return fail(err, EBADMSG,
 			    "a part of the list of a directory is damaged");
-	*ret = t;
-	t = (struct tree){0};
+	*ret = TAKE(t);
 	return 0;
 }
 
@@ -213,16 +211,14 @@ int tree_load(struct store *s, const struct oid *id, struct tree *ret,
 	if (tree_cursor_open(s, id, &c, err) < 0)
 		return -err->num;
 	if (!c.parts.count) {
-		*ret = c.now;
-		c.now = (struct tree){0};
+		*ret = TAKE(c.now);
 		return 0;
 	}
 	while ((got = tree_cursor_get(&c, &e, err)) > 0)
 		tree_add(&complete, &c.now.entries[c.next++]);
 	if (got < 0)
 		return got;
-	*ret = complete;
-	complete = (struct tree){0};
+	*ret = TAKE(complete);
 	return 0;
 }
 
@@ -261,8 +257,7 @@ int tree_lookup(struct store *s, const struct entry *root, const char *path,
 		*found = (struct entry){0};
 		path += len + (path[len] == '/');
 	}
-	*ret = at;
-	at = (struct entry){0};
+	*ret = TAKE(at);
 	return 1;
 }
 
@@ -604,8 +599,7 @@ static int attrset_decode(const void *data, size_t len, struct xattrs *ret,
 	if (!dec_end(&d))
 		return fail(err, EBADMSG,
 			    "the set of extended attributes is damaged");
-	*ret = x;
-	x = (struct xattrs){0};
+	*ret = TAKE(x);
 	return 0;
 }
 

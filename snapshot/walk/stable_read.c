@@ -207,8 +207,7 @@ int stable_read_entry(struct store *store, int dirfd, const char *name,
 		(void)stable_read_add_fault(&r, "changed while it was read", 0,
 					    err);
 	}
-	*ret = r;
-	r = (struct stable_read){0};
+	*ret = TAKE(r);
 	return 0;
 }
 

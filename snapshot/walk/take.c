@@ -365,8 +365,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	statcache_free(&cache);
 	if (got < 0)
 		return got;
-	*ret = s;
-	s = (struct snapshot){0};
+	*ret = TAKE(s);
 	return 0;
 }
 
