@@ -489,24 +489,24 @@ int store_dir_put_cache(const struct store_dir *f, const char *name,
 	auto_close int tmp_fd = store_dir_open_subdir(f->fd, "tmp", err),
 		       fd = -1;
 	char temp[LOCK_TEMP_LEN];
-	int lock, got = 0;
+	int lock = -1, got = 0;
 
 	if (tmp_fd < 0)
 		return tmp_fd;
 	fd = lock_create_temp(tmp_fd, "cache", temp, NULL, err);
 	if (fd < 0)
 		return fd;
-	lock = store_dir_commit_begin(f, err);
-	if (lock < 0)
-		got = lock;
-	else if (fd_write(fd, bytes->data, bytes->len) < 0 ||
-		 renameat(tmp_fd, temp, f->fd, name) < 0)
+	if (fd_write(fd, bytes->data, bytes->len) < 0)
 		got = fail_errno(err, "write %s", text_quote(name));
-	if (got < 0)
-		(void)unlinkat(tmp_fd, temp, 0);
+	if (got == 0)
+		got = lock = store_dir_commit_begin(f, err);
+	if (got >= 0 && renameat(tmp_fd, temp, f->fd, name) < 0)
+		got = fail_errno(err, "write %s", text_quote(name));
 	if (lock >= 0)
 		store_dir_commit_end(f, lock);
-	return got;
+	if (got < 0)
+		(void)unlinkat(tmp_fd, temp, 0);
+	return got < 0 ? got : 0;
 }
 
 static int open_store_to_write(struct store_dir *f, struct err *err)
