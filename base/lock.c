@@ -128,7 +128,7 @@ int lock_create_temp(int dirfd, const char *prefix, char ret[LOCK_TEMP_LEN],
 #define LOCKS_MAX (1u << 20)
 
 /* "guard review", or the name of another program. */
-static void add_program(struct buf *to, int pid)
+static void add_holder_program(struct buf *to, int pid)
 {
 	AUTO(buf) struct buf comm = {0}, line = {0};
 	auto_free char *comm_path = mem_printf("/proc/%d/comm", pid);
@@ -174,7 +174,7 @@ char *lock_holders(int fd)
 		    inode != st.st_ino || pid <= 0 || pid == getpid())
 			continue;
 		buf_printf(&names, "%sprocess %d", names.len ? ", " : "", pid);
-		add_program(&names, pid);
+		add_holder_program(&names, pid);
 	}
 	if (!names.len)
 		buf_add_text(&names, "another guard process");

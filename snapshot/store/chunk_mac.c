@@ -31,7 +31,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct crypto_calls crypto_calls;
 static bool loaded;
 
-static void load_libcrypto(void)
+static void load_cipher(void)
 {
 	static const struct library_symbol symbols[] = {
 #define CALL(name) {"EVP_" #name, offsetof(struct crypto_calls, name)}
@@ -52,7 +52,7 @@ struct chunk_mac *chunk_mac_new(const unsigned char key[CHUNK_MAC_KEY_LEN])
 {
 	struct chunk_mac *m;
 
-	(void)pthread_once(&once, load_libcrypto);
+	(void)pthread_once(&once, load_cipher);
 	if (!loaded)
 		return NULL;
 	m = mem_zalloc(sizeof(*m));

@@ -75,7 +75,7 @@ static int format_write(int fd, const struct format *format, struct err *err)
 	return 0;
 }
 
-static bool has_word(const char *words, const char *word, size_t len)
+static bool has_feature(const char *words, const char *word, size_t len)
 {
 	while (words && *words) {
 		size_t n = strcspn(words, " ");
@@ -122,7 +122,7 @@ static int format_read(int fd, struct format *ret, struct err *err)
 		auto_free char *word = NULL;
 
 		len = strcspn(features, " ");
-		if (!len || has_word(KNOWN_FEATURES, features, len))
+		if (!len || has_feature(KNOWN_FEATURES, features, len))
 			continue;
 		word = mem_strndup(features, len);
 		return fail(err, EPROTO,
@@ -131,7 +131,7 @@ static int format_read(int fd, struct format *ret, struct err *err)
 			    text_quote(word));
 	}
 	f.has_tombstones =
-		has_word(record_get(&r, "features-optional"), "gone", 4);
+		has_feature(record_get(&r, "features-optional"), "gone", 4);
 	while (f.hash < HASH_KINDS && strcmp(hash, hash_names[f.hash]) != 0)
 		f.hash++;
 	if (f.hash == HASH_KINDS || strcmp(chunker, CHUNKER_NAME) != 0)

@@ -226,8 +226,8 @@ static void add_hash(struct update *u, const char *path, size_t len)
 }
 
 /* The path and the directories above it. A result of 1 ends the comparison. */
-static int add_changed_path(void *arg, const char *path, const struct entry *a,
-			    const struct entry *b, struct err *err)
+static int hash_changed_path(void *arg, const char *path, const struct entry *a,
+			     const struct entry *b, struct err *err)
 {
 	struct update *u = arg;
 	size_t len = strlen(path);
@@ -291,7 +291,7 @@ static void add_new(struct update *u, uint64_t seq)
 			item.before = b->seq;
 		else if (b->seq && load_base_tree(u, b) &&
 			 tree_diff(u->store, &b->tree, &s.root,
-				   add_changed_path, u, &ignored) == 0) {
+				   hash_changed_path, u, &ignored) == 0) {
 			item.before = b->seq;
 			item.first = (uint32_t)u->first;
 			item.count = (uint32_t)(u->hashes.count - u->first);
