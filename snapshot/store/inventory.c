@@ -396,7 +396,7 @@ static int copy_record(struct store *s, const struct record_head *head,
 }
 
 /* list: all known objects of one record. The record may have more of them than
- * the index. */
+ * the index, and damaged ones are not wanted. */
 static int repack_record(struct store *s, struct inventory *inv,
 			 const struct inventory_entry *list, size_t count,
 			 struct err *err)
@@ -437,18 +437,14 @@ int inventory_repack(struct store *s, struct inventory *inv,
 
 	s->hold_packs = true;
 	for (i = 0; i < count; i++) {
-		size_t n = 0, all;
+		size_t n;
 		auto_free struct inventory_entry *list =
-			inventory_by_offset(inv, packs[i], &all);
+			inventory_by_offset(inv, packs[i], &n);
 
-		for (k = 0; k < all; k++) {
-			if (list[k].damaged)
-				continue;
-			list[n] = list[k];
-			list[n].wanted =
-				wanted(arg, &list[n].entry.id, &list[n].copy);
-			n++;
-		}
+		for (k = 0; k < n; k++)
+			list[k].wanted =
+				!list[k].damaged &&
+				wanted(arg, &list[k].entry.id, &list[k].copy);
 		for (start = 0; start < n; start = k) {
 			for (k = start + 1;
 			     k < n &&
