@@ -108,6 +108,14 @@ static int store_small_file(struct walk *w, struct walk_dir *f,
 	return 1;
 }
 
+/* The i-th item of f, which differs from the cache from there on. */
+static struct walk_item *make_item_at(const struct walk *w, struct walk_dir *f,
+				      size_t i)
+{
+	walk_make_items(w, f, i);
+	return &f->items[i];
+}
+
 /* Waits for one pending read of this worker and stores its result; false when
  * none is pending. */
 static bool collect_read(struct walk_worker *k)
@@ -143,12 +151,10 @@ static bool collect_read(struct walk_worker *k)
 static void read_item(struct walk_worker *k, struct walk_dir *f, size_t i,
 		      const struct meta *meta, const struct cache_entry *old)
 {
-	struct walk_item *it;
+	struct walk_item *it = make_item_at(k->walk, f, i);
 	struct read_job *read_job;
 	struct oid before;
 
-	walk_make_items(k->walk, f, i);
-	it = &f->items[i];
 	it->meta = *meta;
 	if (!S_ISREG(meta->mode) || !meta->size ||
 	    meta->size > READER_LEN_MAX) {
@@ -181,11 +187,9 @@ static void take_hint(struct walk *w, struct walk_dir *f, size_t i,
 	/* Setting an attribute would change the ctime. */
 	bool no_attrs = hints->no_attrs && hints->ctime.sec && !meta->chattr &&
 			!f->meta.chattr;
-	struct walk_item *it;
+	struct walk_item *it = make_item_at(w, f, i);
 	struct err err;
 
-	walk_make_items(w, f, i);
-	it = &f->items[i];
 	if (!no_attrs &&
 	    stable_read_attrs(w->store, f->fd, it->name, NULL, &r, &err) < 0) {
 		fail_item(w, f, it->name, &err);
@@ -242,12 +246,6 @@ struct dir_scan {
 	uint32_t group; /* group of the previous entry */
 };
 
-static struct walk_item *make_item_at(struct dir_scan *s, size_t i)
-{
-	walk_make_items(s->walk, s->dir, i);
-	return &s->dir->items[i];
-}
-
 static void add_child_dir(struct dir_scan *s, size_t i, const char *name,
 			  const struct meta *meta,
 			  const struct cache_entry *old)
@@ -291,7 +289,7 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	if (meta_get(f->fd, name, &meta) < 0) {
 		int num = errno;
 
-		make_item_at(s, i)->absent = true;
+		make_item_at(w, f, i)->absent = true;
 		if (num != ENOENT)
 			walk_add_fault(w, f, name, num);
 		return;
@@ -308,7 +306,7 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	 * their layer. */
 	/* A bind mount of the same file system has the same device. */
 	if (meta.mount || (is_dir && meta.dev != w->dev)) {
-		struct walk_item *it = make_item_at(s, i);
+		struct walk_item *it = make_item_at(w, f, i);
 
 		/* The stat is of the mounted directory. The directory below it
 		 * is not visible and cannot get this metadata back, so all
@@ -323,7 +321,7 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	}
 	if (is_dir) {
 		if (!e || !S_ISDIR(e->mode))
-			(void)make_item_at(s, i);
+			(void)make_item_at(w, f, i);
 		add_child_dir(s, i, name, &meta,
 			      e && S_ISDIR(e->mode) ? e : NULL);
 		return;
