@@ -21,6 +21,7 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/lock.h"
+#include "base/parse.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "snapshot/store/hash.h"
@@ -382,20 +383,13 @@ void catalog_file_name(char name[32], uint64_t seq)
 	(void)snprintf(name, 32, "%010" PRIu64 SUFFIX, seq);
 }
 
-/* The sequence number in a file's name; 0 for any other name. */
 uint64_t catalog_file_seq(const char *name)
 {
-	uint64_t seq = 0;
-	size_t i;
+	uint64_t seq = strtoull(name, NULL, 10);
+	char same[32];
 
-	for (i = 0; name[i] >= '0' && name[i] <= '9' && i < 19; i++)
-		seq = seq * 10 + (uint64_t)(name[i] - '0');
-	/* No other name of the same number: that of catalog_file_name() has ten
-	 * digits, or more without a leading zero. */
-	return i >= 10 && (i == 10 || name[0] != '0') &&
-			       strcmp(name + i, SUFFIX) == 0
-		       ? seq
-		       : 0;
+	catalog_file_name(same, seq);
+	return seq <= INT64_MAX && strcmp(name, same) == 0 ? seq : 0;
 }
 
 int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
@@ -452,20 +446,15 @@ uint64_t catalog_highest_seq(struct store *store)
 {
 	AUTO(buf) struct buf text = {0};
 	struct err ignored;
-	uint64_t seq = 0;
-	size_t i;
+	unsigned long seq;
 
 	if (fd_slurp_at(store_root_fd(store), "commit.lock", HIGHEST_SEQ_LEN,
 			&text, &ignored) < 0 ||
 	    text.len != HIGHEST_SEQ_LEN ||
 	    text.data[HIGHEST_SEQ_LEN - 1] != '\n')
 		return 0;
-	for (i = 0; i < HIGHEST_SEQ_LEN - 1; i++) {
-		if (text.data[i] < '0' || text.data[i] > '9')
-			return 0;
-		seq = seq * 10 + (uint64_t)(text.data[i] - '0');
-	}
-	return seq <= SEQ_MAX ? seq : 0;
+	text.len--;
+	return parse_number(buf_text(&text), SEQ_MAX, &seq) == 0 ? seq : 0;
 }
 
 /* Whether the number in the commit lock's file was written since the machine
