@@ -294,23 +294,19 @@ bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree)
 int snapshot_covers_path(struct store *store, const struct snapshot *s,
 			 const char *path, struct err *err)
 {
-	auto_free char *at = mem_strdup(path_rest(path, s->root_path));
+	const char *rest = path_rest(path, s->root_path);
+	auto_free char *at = mem_strdup(rest);
 
 	if (!(s->root.flags & ENTRY_INCOMPLETE))
 		return 1;
-	for (;;) {
+	for (;; (void)cut_last_part(at)) {
 		AUTO(entry) struct entry e = {0};
-		auto_free char *up = NULL;
-		bool is_exact = strcmp(at, path_rest(path, s->root_path)) == 0;
 		int got = tree_lookup(store, &s->root, at, &e, err);
 
-		if (got < 0 || (got && is_exact))
+		if (got < 0 || (got && strcmp(at, rest) == 0))
 			return got;
 		if (got)
 			return !(e.flags & ENTRY_INCOMPLETE);
-		up = path_parent(at);
-		free(at);
-		at = TAKE(up);
 	}
 }
 
