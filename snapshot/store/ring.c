@@ -85,17 +85,23 @@ static void slot_finish(struct reader *r, struct slot *slot)
 	r->done_count++;
 }
 
+int reader_open(int dirfd, const char *name, int flags)
+{
+	int fd = RETRY_ENOENT(openat(dirfd, name, flags | O_NOATIME));
+
+	return fd < 0 && errno == EPERM
+		       ? RETRY_ENOENT(openat(dirfd, name, flags))
+		       : fd;
+}
+
 static void read_slot_plain(struct slot *slot)
 {
-	auto_close int fd = openat(slot->dirfd, slot->name,
-				   OPEN_FLAGS | O_CLOEXEC | O_NOATIME);
+	auto_close int fd =
+		reader_open(slot->dirfd, slot->name, OPEN_FLAGS | O_CLOEXEC);
 	ssize_t n;
 
 	slot->error = 0;
 	slot->len = 0;
-	if (fd < 0 && errno == EPERM) /* another user's file: O_NOATIME is
-					 not allowed */
-		fd = openat(slot->dirfd, slot->name, OPEN_FLAGS | O_CLOEXEC);
 	if (fd < 0) {
 		slot->error = errno;
 		return;

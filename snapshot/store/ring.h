@@ -66,6 +66,11 @@ bool reader_add(struct reader *r, int dirfd, const char *name, size_t size,
 /* Waits for the next finished file. False: no file is in flight. */
 bool reader_next(struct reader *r, struct reader_file *ret);
 
+/* Opens name in dirfd so that the access time stays: with O_NOATIME, which the
+ * kernel allows only to the owner and CAP_FOWNER (else EPERM), and then
+ * without. Returns the descriptor, or -1 with errno. */
+int reader_open(int dirfd, const char *name, int flags);
+
 /* fsync(2) of many open files and directories, at once where io_uring is
  * available. Returns 0 when every sync succeeded; otherwise the first failure,
  * after all were tried. */

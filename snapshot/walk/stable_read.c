@@ -14,6 +14,7 @@
 #include "base/chattr.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "snapshot/store/ring.h"
 #include "snapshot/tree/tree.h"
 
 #define PROBE_LEN (64u << 10)
@@ -37,20 +38,12 @@ int stable_read_add_fault(struct stable_read *r, const char *what, int num,
 	return 0;
 }
 
-/* Opens for reading with O_NOATIME, so that the access time stays. The kernel
- * allows the flag only to the owner and CAP_FOWNER (else EPERM): then the open
- * is repeated without it. */
 static int open_keeping_atime(int dirfd, const char *name)
 {
 	int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	int fd;
 
-	if (!*name)
-		return fd_reopen(dirfd, flags);
-	fd = RETRY_ENOENT(openat(dirfd, name, flags | O_NOATIME));
-	return fd < 0 && errno == EPERM
-		       ? RETRY_ENOENT(openat(dirfd, name, flags))
-		       : fd;
+	return *name ? reader_open(dirfd, name, flags)
+		     : fd_reopen(dirfd, flags);
 }
 
 /* Reads the flags of CHATTR_STORED of an open file or directory (not O_PATH).

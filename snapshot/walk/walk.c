@@ -269,14 +269,8 @@ static int open_walked_dir(struct walk *w, struct walk_dir *f)
 
 	if (!f->parent)
 		return RETRY_ENOENT(openat(w->root_fd, ".", flags));
-	if (f->parent->fd >= 0) {
-		fd = RETRY_ENOENT(
-			openat(f->parent->fd, f->name, flags | O_NOATIME));
-		return fd < 0 && errno == EPERM
-			       ? RETRY_ENOENT(
-					 openat(f->parent->fd, f->name, flags))
-			       : fd;
-	}
+	if (f->parent->fd >= 0)
+		return reader_open(f->parent->fd, f->name, flags);
 	path = walk_path(f, "");
 	fd = beneath_open(w->root_fd, path, flags, 0, &err);
 	if (fd < 0)
