@@ -235,8 +235,6 @@ size_t text_fit(const char *text, size_t columns)
 	return at;
 }
 
-/* Bytes of the text that fit into a line of this many columns; 0: the text
- * begins on the next line. */
 const char *text_size(uint64_t bytes)
 {
 	static const char *const units[] = {"B",  "KB", "MB", "GB",
