@@ -252,13 +252,20 @@ static int list_directory(const struct options *o, struct context *c,
 	auto_free char *path = NULL, *when = NULL, *below = NULL;
 	AUTO(tree) struct tree tree = {0};
 	const char *arg = o->operands[1];
+	struct time_spec ignored_time;
+	struct err ignored;
 	enum tree_list_form form =
 		o->json ? TREE_LIST_JSON
 			: (enum tree_list_form)(o->listing -
 						OPTION_LISTING_NAMES);
 	int got = runview_find(c, o->operands[0], &s, &path, err);
 
-	locate_split(o->operands[0], &when, &below);
+	/* "14:30" is a time here, "14:30:src" a time and a path. */
+	if (time_spec_parse(o->operands[0], timestamp_now(), &ignored_time,
+			    &ignored) == 0)
+		when = mem_strdup(o->operands[0]);
+	else
+		locate_split(o->operands[0], &when, &below);
 	if (!arg && below && *below)
 		arg = below;
 	if (got == 0) {
