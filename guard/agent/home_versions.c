@@ -418,7 +418,7 @@ static int find_state_before(struct store *store, const char *path,
 	/* The oldest snapshot so far of the current run; a run that was
 	 * continued has several. */
 	struct snapshot *first = NULL;
-	bool changed = lost_login; /* by the current run */
+	bool changed = lost_login; /* the current run has changed it */
 	unsigned long found = 0;
 	size_t i;
 
