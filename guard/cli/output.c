@@ -117,18 +117,6 @@ bool output_has_color(void)
 	return colours == OUTPUT_ALWAYS;
 }
 
-const char *output_style(enum output_style style)
-{
-	static const char *const sequences[] = {
-		[STYLE_NONE] = "\x1b[m",      [STYLE_BOLD] = "\x1b[1m",
-		[STYLE_DELETED] = "\x1b[31m", [STYLE_CHANGED] = "\x1b[33m",
-		[STYLE_ADDED] = "\x1b[32m",   [STYLE_HUNK] = "\x1b[36m",
-		[STYLE_FAINT] = "\x1b[2m",
-	};
-
-	return output_has_color() ? sequences[style] : "";
-}
-
 /* pager.VERB is a command, or a bool as git writes it. */
 static char *find_git_pager(const char *verb)
 {

@@ -48,19 +48,8 @@ enum output_when { OUTPUT_AUTO, OUTPUT_ALWAYS, OUTPUT_NEVER };
 void output_color(enum output_when when);
 bool output_has_color(void);
 
-enum output_style {
-	STYLE_NONE,
-	STYLE_BOLD,
-	STYLE_DELETED,
-	STYLE_CHANGED,
-	STYLE_ADDED,
-	STYLE_HUNK,
-	STYLE_FAINT,
-};
 /* Whether the user's terminal knows sequences: not TERM=dumb, nor none. */
 bool output_term_is_capable(void);
-/* The sequence that begins a style (STYLE_NONE ends it), "" without colours. */
-const char *output_style(enum output_style style);
 
 /*
  * When stdout is a terminal: lets everything printed from now on pass through

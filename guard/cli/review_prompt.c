@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "guard/cli/output.h"
 #include "guard/cli/review_show.h"
+#include "guard/cli/styled.h"
 
 /* Lines of a part that are shown unasked, at least. */
 #define LINES_LEAST 60
@@ -23,8 +24,7 @@ static char *ask_line(const char *question)
 	auto_free char *line = NULL;
 	size_t capacity = 0, len, at;
 
-	(void)printf("%s%s%s ", output_style(STYLE_BOLD), question,
-		     output_style(STYLE_NONE));
+	styled_line(styled_out(), LINE_QUESTION, BOLD "%s" PLAIN, question);
 	(void)fflush(stdout);
 	if (getline(&line, &capacity, stdin) < 0) {
 		(void)putchar('\n');

@@ -20,6 +20,7 @@
 #include "guard/cli/review_prompt.h"
 #include "guard/cli/verdict_show.h"
 #include "guard/cli/screen.h"
+#include "guard/cli/styled.h"
 #include "restore/git/textdiff.h"
 
 /* Lines of a section in front of the questions. */
@@ -117,19 +118,18 @@ static enum apply_choice ask_to_apply(struct review_session *v)
 
 	for (;;) {
 		auto_free char *line = NULL;
+		AUTO(buf) struct buf sum = {0};
 
 		review_list_sum(&v->ui.list, &n);
-		(void)printf("\n%sAccepted: %zu of %s%s",
-			     output_style(STYLE_BOLD), n.yes + n.partly,
-			     text_count(n.items, "change"),
-			     output_style(STYLE_NONE));
 		if (n.partly)
-			(void)printf(", %zu of them in part", n.partly);
+			buf_printf(&sum, ", %zu of them in part", n.partly);
 		if (n.no)
-			(void)printf("; %zu skipped", n.no);
+			buf_printf(&sum, "; %zu skipped", n.no);
 		if (n.open)
-			(void)printf("; %zu undecided", n.open);
-		(void)printf("\n");
+			buf_printf(&sum, "; %zu undecided", n.open);
+		styled_line(styled_out(), LINE_TITLE,
+			    "Accepted: %zu of %s" PLAIN "%s", n.yes + n.partly,
+			    text_count(n.items, "change"), buf_text(&sum));
 		line = review_prompt_ask(
 			"Apply the %s to %s [y,n,r,l,?]?",
 			text_count(n.yes + n.partly, "accepted change"),

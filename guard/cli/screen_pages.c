@@ -8,6 +8,7 @@
 #include "guard/cli/output.h"
 #include "guard/cli/report_sink.h"
 #include "guard/cli/screen_private.h"
+#include "guard/cli/styled.h"
 #include "guard/state/report.h"
 
 #define PROMPT_MAX 1000
@@ -116,8 +117,8 @@ int screen_open(struct review_ui *u, struct err *err)
 	};
 
 	(void)fflush(stdout);
-	if (screen_term_open(*output_style(STYLE_BOLD) != '\0', u->job->mouse,
-			     &u->term, err) < 0)
+	if (screen_term_open(output_has_color(), u->job->mouse, &u->term, err) <
+	    0)
 		return -err->num;
 	u->terminal = &calls;
 	u->typed = "";

@@ -10,6 +10,7 @@
 #include "guard/cli/history_show.h"
 #include "guard/cli/output.h"
 #include "guard/cli/screen_private.h"
+#include "guard/cli/styled.h"
 #include "guard/history/history.h"
 #include "snapshot/store/content.h"
 
@@ -272,9 +273,8 @@ void screen_try(struct review_ui *u, int key)
 	u->terminal->leave(u);
 	if (u->job->try(u->job->arg, u->test, &summary, &err) < 0)
 		summary = mem_strdup(err.text);
-	(void)printf("\n%s%s%s (Enter goes back to the review)\n",
-		     output_style(STYLE_BOLD), summary,
-		     output_style(STYLE_NONE));
+	styled_line(styled_out(), LINE_TITLE,
+		    "%s" PLAIN " (Enter goes back to the review)", summary);
 	(void)fflush(stdout);
 	/* The terminal reads lines now. */
 	do

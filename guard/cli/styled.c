@@ -159,7 +159,7 @@ static void print_line(struct styled *to, const struct styled_line *line)
 			buf_add_char(&s->b, line->sign);
 		styled_terminal(&s->b, line->text, s->color);
 		styled_terminal(&s->b, *style ? PLAIN : "", s->color);
-		buf_add_char(&s->b, '\n');
+		buf_add_char(&s->b, line->kind == LINE_QUESTION ? ' ' : '\n');
 	}
 	(void)fwrite(s->b.data, 1, s->b.len, s->file);
 	to->full = ferror(s->file) != 0;

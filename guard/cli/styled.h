@@ -44,6 +44,7 @@ enum line_kind {
 	LINE_NOTE, /* on the row above it: a risk */
 	LINE_FILE, /* begins the text of a file */
 	LINE_TEXT, /* of a text, with a sign */
+	LINE_QUESTION, /* the answer is typed behind it */
 };
 
 struct styled_line {
