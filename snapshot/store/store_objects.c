@@ -62,7 +62,7 @@ static void free_packs(struct store *s)
 	midx_free(&s->midx);
 	free(s->filter);
 	dirlist_free(&s->listed);
-	names_free(&s->damaged_names);
+	mem_list_free(&s->damaged_names);
 	free(s->damaged);
 }
 

@@ -138,16 +138,6 @@ bool store_is_pack_name(const char *name)
 	return path_ends(name, ".gpk");
 }
 
-static bool is_damaged_name(const struct store *s, const char *name)
-{
-	size_t i = 0;
-
-	while (i < s->damaged_names.count &&
-	       strcmp(s->damaged_names.items[i], name) != 0)
-		i++;
-	return i < s->damaged_names.count;
-}
-
 /* Called under the mutex. */
 static bool is_new_pack(const struct store *s, const char *name)
 {
@@ -180,7 +170,7 @@ static int open_store_pack(struct store *s, const char *name, bool unread,
 {
 	int got;
 
-	if (is_damaged_name(s, name))
+	if (mem_list_has((const char *const *)s->damaged_names, name))
 		return fail(err, EBADMSG, "pack %s is damaged",
 			    text_quote(name));
 	got = pack_open(s->store_dir.packs_fd, name, s->store_dir.format.uuid,
@@ -191,7 +181,7 @@ static int open_store_pack(struct store *s, const char *name, bool unread,
 
 		note_damage(s, text);
 	} else if (got == -EBADMSG || got == -EPROTO) {
-		names_add(&s->damaged_names, name);
+		mem_list_add(&s->damaged_names, name);
 		note_damage(s, err->text);
 	}
 	return got;
