@@ -45,7 +45,8 @@ SOURCES := $(sort $(wildcard $(DEPTHS:=/*.c)))
 HEADERS := $(wildcard $(DEPTHS:=/*.h))
 MAIN = guard/cli/main.c
 # Texts that are compiled in (base/shipped.h).
-TEXTS := $(sort $(wildcard guard/agent/profiles/* guard/rules/*.rules))
+TEXTS := $(sort $(wildcard guard/agent/profiles/* guard/rules/*.rules \
+	guard/sandbox/*.list))
 LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
 	$(BUILD)/obj/shipped.o
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))

@@ -1,5 +1,6 @@
 #include "guard/sandbox/filter.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -11,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -18,7 +20,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "guard/sandbox/filter_names.h"
+#include "base/auto.h"
+#include "guard/sandbox/filter_calls.h"
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
@@ -106,13 +109,24 @@ static void end_arch_block(struct buf *to, size_t start)
 
 /* ---- the filter of calls ---- */
 
+int filter_call_number(uint32_t arch, const char *name)
+{
+	return isdigit((unsigned char)*name)
+		       ? atoi(name)
+		       : seccomp_syscall_resolve_name_arch(arch, name);
+}
+
 /* Names that the architecture or the library does not know keep the default,
  * ENOSYS. */
 static void set_syscall_action(uint32_t *actions, uint32_t arch,
-			       const char *const *names, uint32_t action)
+			       const char *list, uint32_t action)
 {
-	for (; *names; names++) {
-		int nr = seccomp_syscall_resolve_name_arch(arch, *names);
+	AUTO(names) struct names names = {0};
+	size_t i;
+
+	filter_calls(list, &names);
+	for (i = 0; i < names.count; i++) {
+		int nr = filter_call_number(arch, names.items[i]);
 
 		if (nr >= 0 && nr < (int)NUMBERS)
 			actions[nr] = action;
@@ -122,37 +136,28 @@ static void set_syscall_action(uint32_t *actions, uint32_t arch,
 static void set_syscall_actions(uint32_t *actions, uint32_t arch,
 				const struct filter_options *w)
 {
-	static const char *const perf[] = {"perf_event_open", NULL};
-	static const char *const faults[] = {"userfaultfd", NULL};
-	static const char *const ring[] = {"io_uring_setup", "io_uring_enter",
-					   "io_uring_register", NULL};
-	static const char *const affinity[] = {"sched_setaffinity", NULL};
+	const uint32_t allow = SECCOMP_RET_ALLOW, refuse = REFUSE(EPERM);
 	size_t i;
 
 	for (i = 0; i < NUMBERS; i++)
 		actions[i] = REFUSE(ENOSYS);
-	set_syscall_action(actions, arch, filter_allow, SECCOMP_RET_ALLOW);
-#ifdef __x86_64__
-	for (i = 0; arch == SCMP_ARCH_X86_64 && i < filter_allow_numbers_count;
-	     i++)
-		actions[filter_allow_numbers[i]] = SECCOMP_RET_ALLOW;
-	for (i = 0; arch == SCMP_ARCH_X86 && i < filter_allow_i386_count; i++)
-		actions[filter_allow_i386[i]] = SECCOMP_RET_ALLOW;
-#endif
-	set_syscall_action(actions, arch, filter_refuse, REFUSE(EPERM));
-	set_syscall_action(actions, arch, filter_nested,
-			   w->nested ? SECCOMP_RET_ALLOW : REFUSE(EPERM));
+	set_syscall_action(actions, arch, "allow", allow);
+	if (arch == SCMP_ARCH_X86_64)
+		set_syscall_action(actions, arch, "x86_64", allow);
+	if (arch == SCMP_ARCH_X86)
+		set_syscall_action(actions, arch, "i386", allow);
+	set_syscall_action(actions, arch, "refuse", refuse);
+	set_syscall_action(actions, arch, "nested", w->nested ? allow : refuse);
 	if (w->nested)
-		set_syscall_action(actions, arch, filter_nested_new,
-				   SECCOMP_RET_ALLOW);
+		set_syscall_action(actions, arch, "nested-new", allow);
 	if (w->perf)
-		set_syscall_action(actions, arch, perf, SECCOMP_RET_ALLOW);
+		set_syscall_action(actions, arch, "perf", allow);
 	if (w->userfaultfd)
-		set_syscall_action(actions, arch, faults, SECCOMP_RET_ALLOW);
+		set_syscall_action(actions, arch, "userfaultfd", allow);
 	if (w->io_uring)
-		set_syscall_action(actions, arch, ring, SECCOMP_RET_ALLOW);
+		set_syscall_action(actions, arch, "io_uring", allow);
 	if (w->pinned)
-		set_syscall_action(actions, arch, affinity, REFUSE(EPERM));
+		set_syscall_action(actions, arch, "affinity", refuse);
 }
 
 /* One action for all numbers from `start` up to the next range. */
@@ -562,8 +567,6 @@ void filter_make_parser(pid_t pid, struct buf *to)
 
 void filter_make_git(pid_t pid, struct buf *to)
 {
-	static const char *const modes[] = {"chmod", "fchmod", "fchmodat",
-					    "fchmodat2", NULL};
 	static const uint32_t fcntls[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,
 					  F_SETFD, F_GETFL,	    F_SETFL,
 					  F_GETLK, F_SETLK,	    F_SETLKW};
@@ -574,10 +577,8 @@ void filter_make_git(pid_t pid, struct buf *to)
 
 	for (i = 0; i < NUMBERS; i++)
 		actions[i] = REFUSE(ENOSYS);
-	set_syscall_action(actions, NATIVE, filter_git, SECCOMP_RET_ALLOW);
-	/* git marks the files that it made as read-only; these calls would
-	 * change the user's object files, too. */
-	set_syscall_action(actions, NATIVE, modes, REFUSE(0));
+	set_syscall_action(actions, NATIVE, "git", SECCOMP_RET_ALLOW);
+	set_syscall_action(actions, NATIVE, "git-ignore", REFUSE(0));
 	emit_load(to, offsetof(struct seccomp_data, nr));
 	/* A terminal is asked for with ioctl(2). */
 	emit_skip_unless(to, SYS_ioctl);

@@ -22,6 +22,7 @@
 #define GUARD_SANDBOX_FILTER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -69,5 +70,9 @@ int filter_load(const void *program, size_t len, struct err *err);
  * and loads nothing, if the kernel (before Linux 5.19) would let any signal
  * interrupt a pending rename. */
 int filter_load_notifier(const void *program, size_t len);
+
+/* The number of a call in calls.list; negative: the architecture or libseccomp
+ * does not know it. */
+int filter_call_number(uint32_t arch, const char *name);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/shipped.h"
 #include "guard/agent/profile.h"
 #include "guard/rules/risk.h"
+#include "guard/sandbox/filter_calls.h"
 
 static int read_profile(const char *path, const char *text, struct err *err)
 {
@@ -24,6 +25,8 @@ static int read_text(const char *path, const char *text, struct err *err)
 		return read_profile(path, text, err);
 	if (path_below(path, RULES_SHIPPED_DIR))
 		return risk_rules_check(path, text, err);
+	if (strcmp(path, "guard/sandbox/calls.list") == 0)
+		return filter_calls_check(path, text, err);
 	return fail(err, EINVAL, "'%s':1: nothing reads this text", path);
 }
 
