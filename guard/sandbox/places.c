@@ -15,363 +15,115 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/shipped.h"
 #include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
 
-/* Masked paths below the home directory. A * matches only in the last part. */
-static const char *const below_home[] = {
-	/* guard's own settings, which decide about runs */
-	".config/guard",
-	/* keys and logins of other machines and services */
-	".ssh",
-	".gnupg",
-	".netrc",
-	"_netrc",
-	".authinfo",
-	".authinfo.gpg",
-	".git-credentials",
-	".config/git/credentials",
-	".cache/git",
-	".aws",
-	".azure",
-	".oci",
-	".bluemix",
-	".s3cfg",
-	".boto",
-	".gsutil",
-	".config/gh",
-	".config/glab-cli",
-	".config/hub",
-	".config/gcloud",
-	".config/op",
-	".config/rclone",
-	".config/sops",
-	".config/age",
-	".config/containers/auth.json",
-	".config/doctl",
-	".config/fly",
-	".fly",
-	".config/heroku",
-	".config/netlify",
-	".netlify",
-	".config/vercel",
-	".local/share/com.vercel.cli",
-	".config/configstore",
-	".config/Keybase",
-	".config/keybase",
-	".config/keyrings",
-	".config/stripe",
-	".config/ngrok",
-	".ngrok2",
-	".config/hcloud",
-	".config/scw",
-	".config/wrangler",
-	".config/.wrangler",
-	".supabase",
-	".codeium/config.json",
-	".wrangler/config",
-	".config/github-copilot",
-	".config/helm",
-	".config/tea",
-	".cloudflared",
-	".expo/state.json",
-	".modal.toml",
-	".railway",
-	".step/secrets",
-	".tsh",
-	".docker",
-	".kube",
-	".minikube",
-	".vault-token",
-	".terraform.d",
-	".terraformrc",
-	".pulumi/credentials.json",
-	".ansible/vault",
-	".snowflake",
-	".databrickscfg",
-	".pgpass",
-	".my.cnf",
-	".mylogin.cnf",
-	".config/psql",
-	".config/mc",
-	".mc",
-	".msmtprc",
-	".fetchmailrc",
-	".config/msmtp",
-	".config/neomutt",
-	".krb5",
-	".ksshaskpass",
-	/* logins of agents: in an agent's run these paths are its own */
-	".claude/.credentials.json",
-	".codex/auth.json",
-	".gemini/oauth_creds.json",
-	".gemini/google_accounts.json",
-	".gemini/mcp-oauth-tokens.json",
-	".local/share/opencode/auth.json",
-	".local/share/opencode/mcp-auth.json",
-	".aider/oauth-keys.env",
-	".config/cursor/auth.json",
-	".qwen/oauth_creds.json",
-	".cline/data/secrets.json",
-	".cline/data/settings/providers.json",
-	".local/share/kilo/auth.json",
-	".pi/agent/auth.json",
-	".continue/auth.json",
-	".augment/session.json",
-	".copilot/config.json",
-	".config/goose/secrets.yaml",
-	/* package registries */
-	".pypirc",
-	".cargo/credentials",
-	".cargo/credentials.toml",
-	".gem/credentials",
-	".bundle/config",
-	".m2/settings-security.xml",
-	".nuget",
-	".config/NuGet",
-	".composer/auth.json",
-	".config/composer/auth.json",
-	".config/pypoetry/auth.toml",
-	".local/share/uv/credentials",
-	".hex",
-	".huggingface/token",
-	".cache/huggingface/token",
-	".cache/huggingface/stored_tokens",
-	".kaggle",
-	".config/kaggle",
-	".wandb",
-	".config/wandb",
-	/* password stores, wallets */
-	".password-store",
-	".local/share/keyrings",
-	".local/share/kwalletd",
-	".local/share/pki",
-	".pki",
-	".electrum",
-	".bitcoin",
-	".ethereum",
-	".config/solana",
-	".config/Bitwarden",
-	".config/Bitwarden CLI",
-	".config/1Password",
-	".config/keepassxc",
-	"*.kdbx",
-	/* browsers, mail, messengers: logged in */
-	".mozilla",
-	".thunderbird",
-	".config/chromium",
-	".config/google-chrome",
-	".config/BraveSoftware",
-	".config/microsoft-edge",
-	".config/vivaldi",
-	".config/opera",
-	".config/Signal",
-	".config/Slack",
-	".config/discord",
-	".config/teams",
-	".config/Element",
-	".local/share/TelegramDesktop",
-	".var/app",
-	"snap/firefox",
-	"snap/chromium",
-	"snap/thunderbird",
-	/* older versions of these files */
-	".zfs",
-	".snapshot",
-	".snapshots",
-	/* tokens of this machine's services */
-	".Xauthority",
-	".ICEauthority",
-	".vnc",
-	".config/tigervnc",
-	".erlang.cookie",
-	".config/erlang/.erlang.cookie",
-	".config/code-server",
-	".local/share/jupyter/runtime",
-	".emacs.d/server",
-	".config/emacs/server",
-	".config/syncthing",
-	".local/state/syncthing",
-	".config/transmission",
-	".config/transmission-daemon",
-	".config/obs-studio/plugin_config/obs-websocket",
-	".config/kdeconnect",
-	".config/pulse/cookie",
-	".pulse-cookie",
-	".ollama/id_*",
-	/* typed commands; further ones: find_histories() */
-	".*history*",
-	".config/zsh/.*history*",
-	".lesshst",
-	".viminfo",
-	".local/share/fish",
-	".local/share/nvim/shada",
-	".local/state/nvim/shada",
-};
-
-/* Files below the home directory that hold settings and perhaps secrets. */
-static const struct {
-	const char *name;
-	unsigned int how;
-} redacted[] = {
-	{".npmrc", PLACE_MASKED | PLACE_SETTINGS},
-	{".yarnrc", PLACE_SETTINGS},
-	{".yarnrc.yml", PLACE_MASKED | PLACE_SETTINGS},
-	{".gitconfig", PLACE_SETTINGS},
-	{".config/git/config", PLACE_SETTINGS},
-	{".m2/settings.xml", PLACE_MASKED | PLACE_SETTINGS},
-	{".gradle/gradle.properties", PLACE_MASKED | PLACE_SETTINGS},
-	{".config/pip/pip.conf", PLACE_SETTINGS},
-	{".pip/pip.conf", PLACE_SETTINGS},
-	{".cargo/config", PLACE_SETTINGS},
-	{".cargo/config.toml", PLACE_SETTINGS},
-	{".sentryclirc", PLACE_SETTINGS},
-	/* keys of agents, and variables of their MCP servers */
-	{".claude.json", PLACE_PROSE},
-	{".codex/config.toml", PLACE_PROSE},
-	{".gemini/settings.json", PLACE_PROSE},
-	{".gemini/.env", PLACE_PROSE},
-	{".qwen/settings.json", PLACE_PROSE},
-	{".qwen/.env", PLACE_PROSE},
-	{".profile", PLACE_PROSE},
-	{".bash_profile", PLACE_PROSE},
-	{".bash_login", PLACE_PROSE},
-	{".bashrc", PLACE_PROSE},
-	{".bash_aliases", PLACE_PROSE},
-	{".zshenv", PLACE_PROSE},
-	{".zprofile", PLACE_PROSE},
-	{".zshrc", PLACE_PROSE},
-	{".zlogin", PLACE_PROSE},
-	{".config/zsh/.zshenv", PLACE_PROSE},
-	{".config/zsh/.zprofile", PLACE_PROSE},
-	{".config/zsh/.zshrc", PLACE_PROSE},
-	{".config/zsh/.zlogin", PLACE_PROSE},
-	{".config/fish/config.fish", PLACE_PROSE},
-	{".config/fish/fish_variables", PLACE_PROSE},
-	{".config/fish/conf.d/*", PLACE_PROSE},
-	{".config/environment.d/*", PLACE_PROSE},
-};
-
-/* Variables that move a directory, and its default below the home directory:
- * the entries below the default are looked for below the value, too. */
-static const struct {
-	const char *variable, *at;
-} bases[] = {
-	{"XDG_CONFIG_HOME", ".config"},
-	{"XDG_DATA_HOME", ".local/share"},
-	{"XDG_STATE_HOME", ".local/state"},
-	{"XDG_CACHE_HOME", ".cache"},
-	{"CARGO_HOME", ".cargo"},
-	{"GRADLE_USER_HOME", ".gradle"},
-	{"COMPOSER_HOME", ".config/composer"},
-	{"GNUPGHOME", ".gnupg"},
-	{"PASSWORD_STORE_DIR", ".password-store"},
-	{"GH_CONFIG_DIR", ".config/gh"},
-	{"DOCKER_CONFIG", ".docker"},
-	{"AZURE_CONFIG_DIR", ".azure"},
-	{"CLOUDSDK_CONFIG", ".config/gcloud"},
-	{"HF_HOME", ".cache/huggingface"},
-	{"JUPYTER_DATA_DIR", ".local/share/jupyter"},
-	{"JUPYTER_RUNTIME_DIR", ".local/share/jupyter/runtime"},
-	{"GLAB_CONFIG_DIR", ".config/glab-cli"},
-	{"KAGGLE_CONFIG_DIR", ".kaggle"},
-	{"POETRY_CONFIG_DIR", ".config/pypoetry"},
-	{"PULUMI_HOME", ".pulumi"},
-	{"STEPPATH", ".step"},
-	{"TELEPORT_HOME", ".tsh"},
-	{"WANDB_CONFIG_DIR", ".config/wandb"},
-	{"CODEX_HOME", ".codex"},
-	{"COPILOT_HOME", ".copilot"},
-	{"PI_CODING_AGENT_DIR", ".pi/agent"},
-	{"CLAUDE_CONFIG_DIR", ".claude"},
-	{"ZDOTDIR", ".config/zsh"},
-	/* All of it: a run has a runtime directory of its own, in its /run. */
-	{"XDG_RUNTIME_DIR", ""},
-};
-
-/* Variables with a file, a directory or a list of them. Their names do not say
- * so: see secret_words. */
-static const struct {
-	const char *variable;
-	unsigned int how;
-} file_variables[] = {
-	{"KUBECONFIG", PLACE_MASKED},
-	{"AWS_CONFIG_FILE", PLACE_MASKED},
-	{"BOTO_CONFIG", PLACE_MASKED},
-	{"DATABRICKS_CONFIG_FILE", PLACE_MASKED},
-	{"HELM_REGISTRY_CONFIG", PLACE_MASKED},
-	{"OCI_CLI_CONFIG_FILE", PLACE_MASKED},
-	{"NETRC", PLACE_MASKED},
-	{"RCLONE_CONFIG", PLACE_MASKED},
-	{"TF_CLI_CONFIG_FILE", PLACE_MASKED},
-	{"KRB5CCNAME", PLACE_MASKED},
-	{"NPM_CONFIG_USERCONFIG", PLACE_MASKED | PLACE_SETTINGS},
-	{"npm_config_userconfig", PLACE_MASKED | PLACE_SETTINGS},
-	{"PIP_CONFIG_FILE", PLACE_SETTINGS},
-	{"GIT_CONFIG_GLOBAL", PLACE_SETTINGS},
-};
-
-/* A regular file is a credential if such a word is in the name of the variable
- * with its path: AWS_SHARED_CREDENTIALS_FILE, PGPASSFILE, XAUTHORITY,
- * HISTFILE... */
-static const char *const secret_words[] = {
-	"KEY",	"TOKEN",  "SECRET", "PASS", "CRED",
-	"AUTH", "COOKIE", "HIST",   NULL,
-};
-
-/* Settings that name further files. */
-static const struct {
-	const char *name; /* of the file with the setting */
-	const char *key;
-	const char *before; /* what the value has in front of the path */
-	unsigned int how;
-} file_settings[] = {
-	{".ssh/config", "IdentityFile", "", PLACE_MASKED},
-	{".gitconfig", "path", "", PLACE_SETTINGS},
-	{".gitconfig", "helper", "store --file", PLACE_MASKED},
-	{".config/git/config", "path", "", PLACE_SETTINGS},
-	{".config/git/config", "helper", "store --file", PLACE_MASKED},
-};
-
-/* Readable by root only, but a plain user may be in a group that can read
- * them. */
-static const char *const machine_paths[] = {
-	"/etc/shadow",
-	"/etc/shadow-",
-	"/etc/gshadow",
-	"/etc/gshadow-",
-	"/etc/ssl/private",
-	"/etc/ssh/ssh_host_*_key",
-	"/etc/krb5.keytab",
-	"/etc/sudoers",
-	"/etc/sudoers.d",
-	"/etc/wireguard",
-	"/etc/openvpn",
-	"/etc/NetworkManager/system-connections",
-	"/etc/kubernetes",
-	"/etc/rancher",
-	"/etc/letsencrypt/archive",
-	"/etc/letsencrypt/live",
-	"/etc/ppp/chap-secrets",
-	"/etc/ppp/pap-secrets",
-	"/var/lib/docker",
-	"/var/lib/containerd",
-	"/var/lib/kubelet",
-	"/var/spool/cron",
-	"/var/mail",
-	"/var/lib/NetworkManager",
-	"/var/lib/systemd/coredump",
-	"/home/.zfs",
-	"/home/.snapshot",
-	"/home/.snapshots",
-	"/.zfs",
-	"/.snapshots",
-	NULL,
-};
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define SETTINGS_MAX (1u << 20)
+
+/* A line of places.list, which explains them. */
+struct place_rule {
+	enum {
+		RULE_HOME, /* name: below the home directory */
+		RULE_MACHINE, /* name: absolute */
+		RULE_VARIABLE, /* name: of it */
+		RULE_MOVE, /* name: of the variable; rest: below the home */
+		RULE_SETTING, /* name: of its file; rest: its key */
+		RULE_WORD,
+	} kind;
+	unsigned int how;
+	const char *name, *rest, *before;
+};
+
+static VEC(struct place_rule) rules;
+
+/* The rest behind the text, which then ends before it; "" if it has none. */
+static char *split_at(char *at, const char *text)
+{
+	char *found = strstr(at, text);
+
+	if (!found)
+		return at + strlen(at);
+	*found = '\0';
+	return found + strlen(text);
+}
+
+/* False: no line of such a list. */
+static bool parse_rule(char *line, struct place_rule *ret)
+{
+	static const struct {
+		const char *name;
+		unsigned int how;
+	} verbs[] = {{"hide", PLACE_MASKED},
+		     {"copy", PLACE_SETTINGS},
+		     {"hide-copy", PLACE_MASKED | PLACE_SETTINGS},
+		     {"prose", PLACE_PROSE},
+		     {"move", 0},
+		     {"word", 0}};
+	char *at = split_at(line, " "), *rest;
+	size_t i = 0;
+
+	while (i < sizeof(verbs) / sizeof(*verbs) &&
+	       strcmp(verbs[i].name, line) != 0)
+		i++;
+	if (i == sizeof(verbs) / sizeof(*verbs) || !*at)
+		return false;
+	*ret = (struct place_rule){.how = verbs[i].how, .name = at};
+	if (strcmp(line, "word") == 0) {
+		ret->kind = RULE_WORD;
+	} else if (strcmp(line, "move") == 0) {
+		ret->kind = RULE_MOVE;
+		ret->name = at + 1;
+		ret->rest = split_at(at, " ~/");
+		return *at == '$';
+	} else if (*at == '$') {
+		ret->kind = RULE_VARIABLE;
+		ret->name = at + 1;
+	} else if (*at == '/') {
+		ret->kind = RULE_MACHINE;
+	} else {
+		ret->name = at + 2;
+		rest = split_at(at, ": ");
+		ret->before = split_at(rest, " ");
+		ret->rest = rest;
+		ret->kind = *rest ? RULE_SETTING : RULE_HOME;
+		return strncmp(at, "~/", 2) == 0;
+	}
+	return true;
+}
+
+/* The number of the first line that is no rule; 0: all are. text: kept. */
+static unsigned int load_rules(char *text)
+{
+	unsigned int number = 1;
+	struct place_rule rule;
+	char *next;
+
+	VEC_FREE(&rules);
+	for (; *text; text = next, number++) {
+		next = split_at(text, "\n");
+		if (!*text || *text == '#')
+			continue;
+		if (!parse_rule(text, &rule))
+			return number;
+		*VEC_ADD(&rules) = rule;
+	}
+	return 0;
+}
+
+int places_check(const char *path, const char *text, struct err *err)
+{
+	auto_free char *copy = mem_strdup(text);
+	unsigned int bad = load_rules(copy);
+
+	VEC_FREE(&rules);
+	return bad ? fail(err, EINVAL,
+			  "%s:%u: expected hide, copy, hide-copy or prose and "
+			  "a place, move or word",
+			  text_quote(path), bad)
+		   : 0;
+}
 
 struct search {
 	const char *home, *project;
@@ -383,12 +135,11 @@ struct search {
 
 /* True also if the lookup is denied: in a directory without search permission
  * for its owner, the run could add it. */
-static bool may_exist(int dir, const char *name)
+static bool may_exist(const char *path)
 {
 	struct stat st;
 
-	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
-	       (errno != ENOENT && errno != ENOTDIR);
+	return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 static void add_place(struct places *to, char *path, const char *entry,
@@ -397,11 +148,12 @@ static void add_place(struct places *to, char *path, const char *entry,
 	*VEC_ADD(to) = (struct place){path, mem_strdup(entry), moved, how};
 }
 
-/* Adds the matches in dir, sorted. */
-static void add_pattern(struct places *to, const char *dir, const char *pattern,
-			const char *entry, bool moved, unsigned int how)
+/* Adds the matches of a path with a * in its last part, sorted. */
+static void add_pattern(struct places *to, const char *path, const char *entry,
+			bool moved, unsigned int how)
 {
 	AUTO(names) struct names found = {0};
+	auto_free char *dir = path_parent(path);
 	DIR *open = opendir(dir);
 	struct dirent *e;
 	size_t i;
@@ -409,7 +161,7 @@ static void add_pattern(struct places *to, const char *dir, const char *pattern,
 	if (!open)
 		return;
 	while ((e = readdir(open)))
-		if (fnmatch(pattern, e->d_name, FNM_PERIOD) == 0)
+		if (fnmatch(path_name(path), e->d_name, FNM_PERIOD) == 0)
 			names_add(&found, e->d_name);
 	(void)closedir(open);
 	VEC_SORT(&found, sorted_compare_texts);
@@ -418,24 +170,13 @@ static void add_pattern(struct places *to, const char *dir, const char *pattern,
 			  how);
 }
 
-static void add_below(const struct search *s, int home_fd, const char *home,
-		      const char *name, unsigned int how)
+static void add_default(struct places *to, const char *path, const char *entry,
+			unsigned int how)
 {
-	auto_free char *entry = NULL;
-
-	if (!strchr(name, '*') && !may_exist(home_fd, name))
-		return;
-	entry = s->home == home ? mem_printf("~/%s", name)
-				: path_join(home, name);
-	if (strchr(name, '*')) {
-		auto_free char *above = path_parent(name);
-		auto_free char *dir =
-			*above ? path_join(home, above) : mem_strdup(home);
-
-		add_pattern(s->to, dir, path_name(name), entry, false, how);
-	} else {
-		add_place(s->to, path_join(home, name), entry, false, how);
-	}
+	if (strchr(path, '*'))
+		add_pattern(to, path, entry, false, how);
+	else if (may_exist(path))
+		add_place(to, mem_strdup(path), entry, false, how);
 }
 
 /* ---- moved places ---- */
@@ -560,90 +301,73 @@ static void add_files(const struct search *s, const char *entry,
 	}
 }
 
-/* The nth entry of the table, below the home directory, and *ret_how; NULL
- * after the last. */
-static const char *places_entry(size_t n, unsigned int *ret_how)
-{
-	*ret_how = PLACE_MASKED;
-	if (n < COUNT(below_home))
-		return below_home[n];
-	n -= COUNT(below_home);
-	if (n >= COUNT(redacted))
-		return NULL;
-	*ret_how = redacted[n].how;
-	return redacted[n].name;
-}
-
-/* Looks below the value of a variable for the entries below its default. */
-static void add_base(const struct search *s, size_t base, const char *value)
+/* Looks below the value of a variable for the places below its default. */
+static void add_base(const struct search *s, const struct place_rule *base,
+		     const char *value)
 {
 	auto_free char *dir = full_path(s, value, strlen(value), s->here);
-	const char *variable = bases[base].variable, *name;
-	unsigned int how;
 	size_t i;
 
 	if (!dir)
 		return;
-	if (!*bases[base].at) {
+	if (!*base->rest) {
 		if (!path_below(dir, "/run"))
-			add_moved(s, dir, variable, false, PLACE_MASKED);
+			add_moved(s, dir, base->name, false, PLACE_MASKED);
 		return;
 	}
-	for (i = 0; (name = places_entry(i, &how)); i++) {
+	for (i = 0; i < rules.count; i++) {
+		const struct place_rule *r = &rules.items[i];
 		auto_free char *path = NULL;
 		const char *rest;
 
-		if (!path_below(name, bases[base].at))
+		if (r->kind != RULE_HOME || !path_below(r->name, base->rest))
 			continue;
-		rest = path_rest(name, bases[base].at);
+		rest = path_rest(r->name, base->rest);
 		path = *rest ? path_join(dir, rest) : mem_strdup(dir);
-		if (strchr(rest, '*')) {
-			auto_free char *above = path_parent(path);
-
-			add_pattern(s->to, above, path_name(path), variable,
-				    true, how);
-		} else {
-			add_moved(s, path, variable, false, how);
-		}
+		if (strchr(rest, '*'))
+			add_pattern(s->to, path, base->name, true, r->how);
+		else
+			add_moved(s, path, base->name, false, r->how);
 	}
 }
 
-static bool names_secret(const char *variable, size_t len)
+static bool names_secret(const char *variable)
 {
-	const char *const *word;
+	size_t i;
 
 	/* A program that asks for a password. */
-	if (memmem(variable, len, "ASKPASS", 7))
+	if (strstr(variable, "ASKPASS"))
 		return false;
-	for (word = secret_words; *word; word++)
-		if (memmem(variable, len, *word, strlen(*word)))
+	for (i = 0; i < rules.count; i++)
+		if (rules.items[i].kind == RULE_WORD &&
+		    strstr(variable, rules.items[i].name))
 			return true;
 	return false;
 }
 
 static void add_variable(const struct search *s, const char *variable)
 {
-	size_t len = strcspn(variable, "="), i;
-	auto_free char *name = mem_strndup(variable, len);
-	const char *value;
+	auto_free char *name = mem_strdup(variable);
+	const char *value = split_at(name, "=");
+	size_t i;
 
-	if (variable[len] != '=' || !variable[len + 1])
+	if (!*value)
 		return;
-	value = variable + len + 1;
-	for (i = 0; i < COUNT(bases); i++)
-		if (strcmp(bases[i].variable, name) == 0) {
-			add_base(s, i, value);
-			return;
-		}
-	for (i = 0; i < COUNT(file_variables); i++)
-		if (strcmp(file_variables[i].variable, name) == 0) {
-			add_files(s, name, value, s->here, false,
-				  file_variables[i].how);
-			return;
-		}
+	for (i = 0; i < rules.count; i++) {
+		const struct place_rule *r = &rules.items[i];
+
+		if ((r->kind != RULE_MOVE && r->kind != RULE_VARIABLE) ||
+		    strcmp(r->name, name) != 0)
+			continue;
+		if (r->kind == RULE_MOVE)
+			add_base(s, r, value);
+		else
+			add_files(s, name, value, s->here, false, r->how);
+		return;
+	}
 	/* A word that is a secret itself may be the name of a file in the
 	 * current directory. */
-	if (names_secret(name, len) && strpbrk(value, "/."))
+	if (names_secret(name) && strpbrk(value, "/."))
 		add_files(s, name, value, s->here, true, PLACE_MASKED);
 }
 
@@ -669,18 +393,17 @@ static char *value_of_line(const char *line, size_t len, const char *key,
 	return mem_strndup(at, strcspn(at, "\"'"));
 }
 
-static void follow_settings(const struct search *s, const char *name)
+static void follow_setting(const struct search *s, const struct place_rule *r)
 {
 	AUTO(buf) struct buf text = {0};
-	auto_free char *file = path_join(s->home, name);
-	auto_free char *entry = mem_printf("~/%s", name);
+	auto_free char *file = path_join(s->home, r->name);
+	auto_free char *entry = mem_printf("~/%s", r->name);
 	auto_free char *dir = path_parent(file);
 	auto_close int fd =
 		open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct err ignored;
 	const char *at, *end;
 	struct stat st;
-	size_t i;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    fd_slurp(fd, SETTINGS_MAX, &text, &ignored) < 0)
@@ -688,22 +411,13 @@ static void follow_settings(const struct search *s, const char *name)
 	end = buf_text(&text) + text.len;
 	for (at = buf_text(&text); at < end;) {
 		size_t len = strcspn(at, "\n");
+		auto_free char *value =
+			value_of_line(at, len, r->rest, r->before);
+		auto_free char *path =
+			value ? full_path(s, value, strlen(value), dir) : NULL;
 
-		for (i = 0; i < COUNT(file_settings); i++) {
-			auto_free char *value =
-				strcmp(file_settings[i].name, name) == 0
-					? value_of_line(at, len,
-							file_settings[i].key,
-							file_settings[i].before)
-					: NULL;
-			auto_free char *path =
-				value ? full_path(s, value, strlen(value), dir)
-				      : NULL;
-
-			if (path)
-				add_moved(s, path, entry, true,
-					  file_settings[i].how);
-		}
+		if (path)
+			add_moved(s, path, entry, true, r->how);
 		at += len + 1;
 	}
 }
@@ -768,15 +482,18 @@ static void find_histories(const struct search *s, const char *top)
 
 static void add_home(const struct search *s, const char *home)
 {
-	auto_close int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const char *name;
-	unsigned int how;
 	size_t i;
 
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return;
-	for (i = 0; (name = places_entry(i, &how)); i++)
-		add_below(s, fd, home, name, how);
+	for (i = 0; i < rules.count; i++) {
+		const struct place_rule *r = &rules.items[i];
+		auto_free char *path = path_join(home, r->name);
+		auto_free char *entry = s->home == home
+						? mem_printf("~/%s", r->name)
+						: mem_strdup(path);
+
+		if (r->kind == RULE_HOME)
+			add_default(s->to, path, entry, r->how);
+	}
 }
 
 static void add_histories(const struct search *s, char *const *variables)
@@ -787,7 +504,7 @@ static void add_histories(const struct search *s, char *const *variables)
 	};
 	size_t i;
 
-	for (i = 0; i < COUNT(tops); i++) {
+	for (i = 0; i < sizeof(tops) / sizeof(*tops); i++) {
 		size_t len = strlen(tops[i][0]);
 		auto_free char *usual = path_join(s->home, tops[i][1]);
 		char *const *v = variables;
@@ -807,10 +524,13 @@ void places_find(char *const *variables, const char *home, const char *project,
 	auto_free char *here = getcwd(NULL, 0);
 	const struct search s = {home, project, here, ret};
 	const struct passwd *user = getpwuid(geteuid());
-	const char *const *path;
 	char *const *variable;
 	size_t i;
 
+	/* A mistake stops guard's build (tests/lint/texts.c). */
+	if (!rules.count &&
+	    load_rules(mem_strdup(shipped_text(PLACES_LIST))) != 0)
+		abort();
 	if (home)
 		add_home(&s, home);
 	/* $HOME may name another user's home directory; the user's own is
@@ -822,25 +542,17 @@ void places_find(char *const *variables, const char *home, const char *project,
 	if ((!home || strcmp(home, "/root") != 0) && geteuid() != 0 &&
 	    faccessat(AT_FDCWD, "/root", X_OK, AT_EACCESS) == 0)
 		add_home(&s, "/root");
-	for (path = machine_paths; *path; path++) {
-		auto_free char *dir =
-			strchr(*path, '*') ? path_parent(*path) : NULL;
-
-		if (dir)
-			add_pattern(ret, dir, path_name(*path), *path, false,
-				    PLACE_MASKED);
-		else if (may_exist(AT_FDCWD, *path))
-			add_place(ret, mem_strdup(*path), *path, false,
-				  PLACE_MASKED);
-	}
+	for (i = 0; i < rules.count; i++)
+		if (rules.items[i].kind == RULE_MACHINE)
+			add_default(ret, rules.items[i].name,
+				    rules.items[i].name, rules.items[i].how);
 	for (variable = variables; *variable; variable++)
 		add_variable(&s, *variable);
 	if (!home)
 		return;
-	for (i = 0; i < COUNT(file_settings); i++)
-		if (!i || strcmp(file_settings[i].name,
-				 file_settings[i - 1].name) != 0)
-			follow_settings(&s, file_settings[i].name);
+	for (i = 0; i < rules.count; i++)
+		if (rules.items[i].kind == RULE_SETTING)
+			follow_setting(&s, &rules.items[i]);
 	add_histories(&s, variables);
 }
 

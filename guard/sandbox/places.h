@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 
 /* How a run sees the place. With PLACE_MASKED and another bit: the copy, or a
@@ -38,6 +39,12 @@ struct places {
 	size_t count, capacity;
 	struct names notes; /* sentences for the user */
 };
+
+/* guard's list of them in the source tree (base/shipped.h). */
+#define PLACES_LIST "guard/sandbox/places.list"
+
+/* -EINVAL names the file and the line that is none of such a list. */
+int places_check(const char *path, const char *text, struct err *err);
 
 /* Finds the existing places. variables: "NAME=VALUE", NULL-terminated; home,
  * project: absolute, or NULL. A place whose existence cannot be checked counts

@@ -7,7 +7,7 @@
 make_home
 cd "$HOME/project" || exit 99
 tilde='~'
-source=/opt/guard/guard/sandbox/places.c
+source=/opt/guard/guard/sandbox/places.list
 mkdir -p /srv/moved
 
 # plant FILE: a file with a secret, in the syntax of settings
@@ -32,13 +32,12 @@ hidden() {
 }
 
 # --- the whole table ---
-sed -n '/below_home\[\]/,/^};/s/^\t"\(.*\)",$/\1/p' "$source" >"$T/masked"
-sed -n '/redacted\[\]/,/^};/s/^\t{"\(.*\)", .*/\1/p' "$source" >"$T/settings"
-sed -n '/bases\[\]/,/^};/s/^\t{"\(.*\)", "\(.*\)"},$/\1 \2/p' \
-	"$source" >"$T/bases"
+sed -n '/: /d; s/^hide ~\/\(.*\)/\1/p' "$source" >"$T/masked"
+sed -n '/: /d; s/^\(copy\|hide-copy\|prose\) ~\/\(.*\)/\2/p' "$source" \
+	>"$T/settings"
+sed -n 's/^move \$\([^ ]*\) *\(~\/\)*\(.*\)/\1 \3/p' "$source" >"$T/bases"
 ok 'the table is found' test "$(cat "$T/masked" "$T/settings" | wc -l)" -gt 150
-sed -n 's/.*"login ~\/\(.*\)\\n".*/\1/p' \
-	/opt/guard/guard/agent/profile_shipped.c >"$T/logins"
+sed -n 's/^login ~\/\(.*\)/\1/p' /opt/guard/guard/agent/profiles/* >"$T/logins"
 while read -r login; do
 	ok "the login of an agent, $login, is in the table" \
 		grep -qxF "$login" "$T/masked"

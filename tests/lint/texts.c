@@ -9,6 +9,7 @@
 #include "guard/agent/profile.h"
 #include "guard/rules/risk.h"
 #include "guard/sandbox/filter_calls.h"
+#include "guard/sandbox/places.h"
 
 static int read_profile(const char *path, const char *text, struct err *err)
 {
@@ -27,6 +28,8 @@ static int read_text(const char *path, const char *text, struct err *err)
 		return risk_rules_check(path, text, err);
 	if (strcmp(path, "guard/sandbox/calls.list") == 0)
 		return filter_calls_check(path, text, err);
+	if (strcmp(path, PLACES_LIST) == 0)
+		return places_check(path, text, err);
 	return fail(err, EINVAL, "'%s':1: nothing reads this text", path);
 }
 

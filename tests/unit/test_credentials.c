@@ -96,16 +96,31 @@ static bool has_note(const struct places *l, const char *text)
 	return false;
 }
 
+/* The next rule of a kind behind `after` (NULL: the first); NULL: none. */
+static const struct place_rule *next_rule(int kind,
+					  const struct place_rule *after)
+{
+	AUTO(places) struct places l = {0};
+	const struct place_rule *r;
+
+	if (!rules.count)
+		places_find(none, NULL, NULL, &l);
+	r = after ? after + 1 : rules.items;
+	while (r < rules.items + rules.count && (int)r->kind != kind)
+		r++;
+	return r < rules.items + rules.count ? r : NULL;
+}
+
 static void each_entry_of_the_table_is_found_in_the_home(void **state)
 {
 	char *home = make_home();
-	const char *name;
-	unsigned int how;
+	const struct place_rule *r = NULL;
 	size_t i;
 
 	(void)state;
-	for (i = 0; (name = places_entry(i, &how)); i++) {
+	for (i = 0; (r = next_rule(RULE_HOME, r)); i++) {
 		AUTO(places) struct places l = {0};
+		const char *name = r->name;
 		auto_free char *example = example_of(name);
 		auto_free char *path = path_join(home, example);
 		auto_free char *entry = mem_printf("~/%s", name);
@@ -119,7 +134,7 @@ static void each_entry_of_the_table_is_found_in_the_home(void **state)
 		place = find_place(&l, path);
 		assert_non_null(place);
 		assert_string_equal(place->entry, entry);
-		assert_int_equal(place->how, how);
+		assert_int_equal(place->how, r->how);
 		assert_false(place->moved);
 	}
 	assert_true(i > 150);
@@ -129,19 +144,19 @@ static void each_entry_of_the_table_is_found_in_the_home(void **state)
 static void each_entry_is_found_where_a_variable_moves_it(void **state)
 {
 	char *home = make_home();
-	const char *name;
-	unsigned int how;
-	size_t i, k, found = 0;
+	const struct place_rule *base = NULL, *r;
+	size_t i, found = 0;
 
 	(void)state;
-	for (i = 0; i < COUNT(bases); i++) {
-		const char *variable = bases[i].variable, *at = bases[i].at;
+	for (i = 0; (base = next_rule(RULE_MOVE, base)); i++) {
+		const char *variable = base->name, *at = base->rest;
 		auto_free char *dir = path_join(home, variable);
 		auto_free char *setting = mem_printf("%s=%s/", variable, dir);
 		char *variables[] = {setting, NULL};
 
-		for (k = 0; *at && (name = places_entry(k, &how)); k++) {
+		for (r = NULL; *at && (r = next_rule(RULE_HOME, r));) {
 			AUTO(places) struct places l = {0};
+			const char *name = r->name;
 			auto_free char *example = example_of(name);
 			auto_free char *path = NULL;
 			const struct place *place;
@@ -157,7 +172,7 @@ static void each_entry_is_found_where_a_variable_moves_it(void **state)
 			place = find_place(&l, path);
 			assert_non_null(place);
 			assert_string_equal(place->entry, variable);
-			assert_int_equal(place->how, how);
+			assert_int_equal(place->how, r->how);
 			found++;
 		}
 		assert_true(found > 0);
