@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/codec.h"
 #include "guard/agent/members.h"
-#include "guard/rules/risk_place.h"
+#include "base/settings.h"
 
 /* The three texts of a struct members, to be freed. */
 struct given {
@@ -183,7 +183,7 @@ static bool add_values(const char *path, json_t *value, struct buf *ret)
 	}
 	json_object_foreach(value, key, item)
 	{
-		auto_free char *below = risk_place_join(path, key, strlen(key));
+		auto_free char *below = settings_place(path, key, strlen(key));
 
 		if (!add_values(below, item, ret))
 			return false;

@@ -267,7 +267,7 @@ static size_t judge_hosts(const struct risk_lines *old,
 /* --- any file --- */
 
 /* Lines behind this text are comments; NULL: the format has none. */
-static const char *comment_of(const char *name, enum risk_format format)
+static const char *comment_of(const char *name, enum settings_format format)
 {
 	static const char *const slashes[] = {
 		"*.js", "*.cjs", "*.mjs",     "*.ts",  "*.mts",	 "*.rs",
@@ -276,7 +276,7 @@ static const char *comment_of(const char *name, enum risk_format format)
 					   "*.txt", "*.*proj", "*.html"};
 	size_t i;
 
-	if (format == FORMAT_JSON || format == FORMAT_PROSE)
+	if (format == SETTINGS_JSON || format == SETTINGS_PROSE)
 		return NULL;
 	for (i = 0; i < sizeof(none) / sizeof(*none); i++)
 		if (fnmatch(none[i], name, 0) == 0)
@@ -287,34 +287,42 @@ static const char *comment_of(const char *name, enum risk_format format)
 	return "#";
 }
 
-static enum risk_format format_of(const char *path, enum risk_as as)
+static enum settings_format format_of(const char *path, enum risk_as as)
 {
 	static const struct {
 		const char *glob;
-		enum risk_format format;
+		enum settings_format format;
 	} formats[] = {
-		{"*.yml", FORMAT_YAML},	     {"*.yaml", FORMAT_YAML},
-		{"*.toml", FORMAT_TOML},     {"*.json", FORMAT_JSON},
-		{"*.jsonc", FORMAT_JSON},    {"*.lock", FORMAT_PLAIN},
-		{"*.cfg", FORMAT_INI},	     {"*.ini", FORMAT_INI},
-		{"Pipfile", FORMAT_TOML},    {"*.code-workspace", FORMAT_JSON},
-		{"pip.conf", FORMAT_INI},    {".flake8", FORMAT_INI},
-		{".coveragerc", FORMAT_INI}, {"*pylintrc", FORMAT_INI},
-		{".clang*", FORMAT_YAML},    {"*.webmanifest", FORMAT_JSON},
+		{"*.yml", SETTINGS_YAML},
+		{"*.yaml", SETTINGS_YAML},
+		{"*.toml", SETTINGS_TOML},
+		{"*.json", SETTINGS_JSON},
+		{"*.jsonc", SETTINGS_JSON},
+		{"*.lock", SETTINGS_PLAIN},
+		{"*.cfg", SETTINGS_INI},
+		{"*.ini", SETTINGS_INI},
+		{"Pipfile", SETTINGS_TOML},
+		{"*.code-workspace", SETTINGS_JSON},
+		{"pip.conf", SETTINGS_INI},
+		{".flake8", SETTINGS_INI},
+		{".coveragerc", SETTINGS_INI},
+		{"*pylintrc", SETTINGS_INI},
+		{".clang*", SETTINGS_YAML},
+		{"*.webmanifest", SETTINGS_JSON},
 	};
 	const char *name = path_name(path);
 	size_t i;
 
 	if (as == AS_GIT || as == AS_SUBMODULE)
-		return FORMAT_GIT;
+		return SETTINGS_GIT;
 	if (as == AS_MAKE)
-		return FORMAT_MAKE;
+		return SETTINGS_MAKE;
 	if (as == AS_PROSE)
-		return FORMAT_PROSE;
+		return SETTINGS_PROSE;
 	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++)
 		if (fnmatch(formats[i].glob, name, 0) == 0)
 			return formats[i].format;
-	return FORMAT_PLAIN;
+	return SETTINGS_PLAIN;
 }
 
 /* Agents read prose, settings, and scripts that they execute. */
@@ -395,7 +403,7 @@ static void add_unparsed(int got, const struct err *err, enum risk_level level,
 }
 
 /* Without an old side that can be parsed, all lines are new. */
-static void parse_old(enum risk_format format, const struct buf *old,
+static void parse_old(enum settings_format format, const struct buf *old,
 		      struct risk_lines *before, struct risks *ret)
 {
 	struct err err;
@@ -414,7 +422,7 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 			const struct buf *now, struct risks *ret)
 {
 	AUTO(risk_lines) struct risk_lines before = {0}, after = {0};
-	enum risk_format format;
+	enum settings_format format;
 	struct err err;
 	int got;
 
@@ -426,7 +434,7 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 	}
 	format = format_of(path, as);
 	/* Scripts and the like beside the settings. */
-	if ((as == AS_EDITOR || as == AS_CONTAINER) && format == FORMAT_PLAIN)
+	if ((as == AS_EDITOR || as == AS_CONTAINER) && format == SETTINGS_PLAIN)
 		as = AS_ADDED;
 	got = risk_lines_parse(format, now, &after, &err);
 	if (got <= 0) {
@@ -449,14 +457,14 @@ void risk_judge_shape(const char *path, const struct buf *old,
 	AUTO(risk_lines) struct risk_lines before = {0}, after = {0};
 	static const struct risk_rule none = {0};
 	enum risk_as as = AS_SHAPE;
-	enum risk_format format = FORMAT_JSON;
+	enum settings_format format = SETTINGS_JSON;
 	struct err err;
 	int got;
 
 	if ((path_ends(path, ".yml") || path_ends(path, ".yaml")) &&
 	    buf_has(now, "jobs:") && buf_has(now, "runs-on:")) {
 		as = AS_CI;
-		format = FORMAT_YAML;
+		format = SETTINGS_YAML;
 	} else if (!path_ends(path, ".json") ||
 		   !(buf_has(now, "erver") || buf_has(now, "\"hooks\"") ||
 		     buf_has(now, "\"permissions\"") ||
@@ -473,7 +481,7 @@ void risk_judge_shape(const char *path, const struct buf *old,
 		return;
 	}
 	parse_old(format, old, &before, ret);
-	(void)judge_lines(&none, as, format == FORMAT_YAML ? "#" : NULL,
+	(void)judge_lines(&none, as, format == SETTINGS_YAML ? "#" : NULL,
 			  &before, &after, ret);
 }
 
@@ -482,7 +490,7 @@ void risk_judge_user_rule(const char *path, const struct rule *rule,
 			  const struct buf *now, struct risks *ret)
 {
 	AUTO(risk_lines) struct risk_lines before = {0}, after = {0};
-	enum risk_format format = FORMAT_PLAIN;
+	enum settings_format format = SETTINGS_PLAIN;
 	struct line_rules rules = {0};
 	struct err ignored;
 	size_t i;

@@ -5,6 +5,7 @@
 
 #include <regex.h>
 
+#include "base/settings.h"
 #include "base/vec.h"
 #include "guard/rules/risk.h"
 
@@ -139,17 +140,6 @@ void risk_user_judge(const struct risk_file *f, bool complete,
 
 /* --- risk_lines.c --- */
 
-enum risk_format {
-	FORMAT_PLAIN,
-	FORMAT_GIT, /* git's configuration */
-	FORMAT_INI,
-	FORMAT_JSON,
-	FORMAT_MAKE,
-	FORMAT_PROSE, /* Markdown */
-	FORMAT_TOML,
-	FORMAT_YAML,
-};
-
 /* A line, or a value of JSON, and where it stands: "jobs.test.steps.run",
  * "scripts.test", "recipe" of a makefile, "code" of Markdown. */
 struct risk_line {
@@ -168,11 +158,11 @@ struct risk_lines {
 };
 
 /* Splits a text of any format but JSON into lines with their places. */
-void risk_lines_split(enum risk_format format, const struct buf *bytes,
+void risk_lines_split(enum settings_format format, const struct buf *bytes,
 		      struct risk_lines *ret);
 /* The same for all formats. 1; 0: it is not of the format; a negative errno:
  * the parsing worker could not read it. */
-int risk_lines_parse(enum risk_format format, const struct buf *bytes,
+int risk_lines_parse(enum settings_format format, const struct buf *bytes,
 		     struct risk_lines *ret, struct err *err);
 void risk_lines_free(struct risk_lines *l);
 /* Sets `added` of each line that `old` does not have at such a place. Versions

@@ -58,7 +58,7 @@ char *risk_hooks_dir(const struct buf *config)
 	auto_free char *dir = NULL;
 	size_t len, i;
 
-	risk_lines_split(FORMAT_GIT, config, &lines);
+	risk_lines_split(SETTINGS_GIT, config, &lines);
 	for (i = 0; i < lines.count; i++) {
 		if (strcasecmp(lines.items[i].path, "core.hooksPath") != 0 ||
 		    !strchr(lines.items[i].text, '='))

@@ -490,7 +490,7 @@ static void judge_lines(const char *path, const struct buf *old,
 	if (is_noise(now) && !is_script(path, now) &&
 	    (!old->len || risk_has_nul(old) || is_noise(old)))
 		return;
-	risk_lines_split(FORMAT_PLAIN, now, &after);
+	risk_lines_split(SETTINGS_PLAIN, now, &after);
 	for (i = 0; i < after.count; i++) {
 		struct broken broken[LINE_RULES + 1];
 		size_t k;
@@ -500,7 +500,7 @@ static void judge_lines(const char *path, const struct buf *old,
 			continue;
 		if (!compared) {
 			if (!risk_has_nul(old))
-				risk_lines_split(FORMAT_PLAIN, old, &before);
+				risk_lines_split(SETTINGS_PLAIN, old, &before);
 			risk_lines_compare_bytes(&after, &before);
 			compared = true;
 		}

@@ -15,6 +15,7 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/settings.h"
 #include "base/shipped.h"
 #include "base/sorted.h"
 #include "base/text.h"
@@ -373,24 +374,36 @@ static void add_variable(const struct search *s, const char *variable)
 
 /* ---- files that settings name ---- */
 
-/* The value of `key = value` or `key value`, to free, or NULL. */
-static char *value_of_line(const char *line, size_t len, const char *key,
-			   const char *before)
-{
-	auto_free char *text = text_trim(line, len);
-	const char *at = text;
+/* A setting that is looked for in a file. */
+struct setting_search {
+	const struct search *s;
+	const struct place_rule *rule;
+	const char *entry, *dir;
+};
 
-	if (strncasecmp(at, key, strlen(key)) != 0)
-		return NULL;
-	at += strlen(key);
-	if (!*at || !strchr(" \t=", *at))
-		return NULL;
+/* `key = value` or `key value` */
+static void follow_line(void *arg, const char *place, const char *line,
+			size_t number)
+{
+	const struct setting_search *f = arg;
+	const struct place_rule *r = f->rule;
+	auto_free char *value = NULL, *path = NULL;
+	const char *at = line + strlen(r->rest);
+
+	(void)place;
+	(void)number;
+	if (strncasecmp(line, r->rest, strlen(r->rest)) != 0 || !*at ||
+	    !strchr(" \t=", *at))
+		return;
 	at += strspn(at, " \t=\"");
-	if (strncmp(at, before, strlen(before)) != 0)
-		return NULL;
-	at += strlen(before);
-	at += strspn(at, *before ? " \t=\"'" : "\"");
-	return mem_strndup(at, strcspn(at, "\"'"));
+	if (strncmp(at, r->before, strlen(r->before)) != 0)
+		return;
+	at += strlen(r->before);
+	at += strspn(at, *r->before ? " \t=\"'" : "\"");
+	value = mem_strndup(at, strcspn(at, "\"'"));
+	path = full_path(f->s, value, strlen(value), f->dir);
+	if (path)
+		add_moved(f->s, path, f->entry, true, r->how);
 }
 
 static void follow_setting(const struct search *s, const struct place_rule *r)
@@ -399,26 +412,17 @@ static void follow_setting(const struct search *s, const struct place_rule *r)
 	auto_free char *file = path_join(s->home, r->name);
 	auto_free char *entry = mem_printf("~/%s", r->name);
 	auto_free char *dir = path_parent(file);
+	struct setting_search search = {s, r, entry, dir};
 	auto_close int fd =
 		open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct err ignored;
-	const char *at, *end;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    fd_slurp(fd, SETTINGS_MAX, &text, &ignored) < 0)
-		return;
-	end = buf_text(&text) + text.len;
-	for (at = buf_text(&text); at < end;) {
-		size_t len = strcspn(at, "\n");
-		auto_free char *value =
-			value_of_line(at, len, r->rest, r->before);
-		auto_free char *path =
-			value ? full_path(s, value, strlen(value), dir) : NULL;
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    fd_slurp(fd, SETTINGS_MAX, &text, &ignored) == 0) {
+		auto_free char *lines = buf_take_text(&text);
 
-		if (path)
-			add_moved(s, path, entry, true, r->how);
-		at += len + 1;
+		settings_each_line(SETTINGS_PLAIN, lines, follow_line, &search);
 	}
 }
 

@@ -129,7 +129,7 @@ static void values(const struct buf *old, const struct buf *now)
 
 	(void)now;
 	op = PARSE_JSON_LINES;
-	if (risk_lines_parse(FORMAT_JSON, old, &lines, &err) > 0 && old->len)
+	if (risk_lines_parse(SETTINGS_JSON, old, &lines, &err) > 0 && old->len)
 		for (i = 0; i < lines.count; i++)
 			len += strlen(lines.items[i].path) +
 			       strlen(lines.items[i].text) + 2;

@@ -64,11 +64,11 @@ static void check_risks(const struct risks *r)
 
 static void check_lines(const struct buf *text)
 {
-	enum risk_format format;
+	enum settings_format format;
 	struct err err;
 	size_t i;
 
-	for (format = FORMAT_PLAIN; format <= FORMAT_YAML; format++) {
+	for (format = SETTINGS_PLAIN; format <= SETTINGS_YAML; format++) {
 		AUTO(risk_lines) struct risk_lines l = {0};
 
 		must(risk_lines_parse(format, text, &l, &err) >= 0);
