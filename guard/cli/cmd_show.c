@@ -261,12 +261,12 @@ static int list_directory(const struct options *o, struct context *c,
 	int got = runview_find(c, o->operands[0], &s, &path, err);
 
 	/* "14:30" is a time here, "14:30:src" a time and a path. */
-	if (time_spec_parse(o->operands[0], timestamp_now(), &ignored_time,
-			    &ignored) == 0)
+	if (arg || time_spec_parse(o->operands[0], timestamp_now(),
+				   &ignored_time, &ignored) == 0)
 		when = mem_strdup(o->operands[0]);
 	else
 		locate_split(o->operands[0], &when, &below);
-	if (!arg && below && *below)
+	if (below && *below)
 		arg = below;
 	if (got == 0) {
 		got = list_snapshot(c, when, arg, form, err);
