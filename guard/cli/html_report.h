@@ -15,7 +15,7 @@
 #include "guard/review/verdict.h"
 
 /* Limits of a report. */
-#define HTML_LINE_MAX 2000u /* bytes */
+#define HTML_LINE_MAX 2000u /* columns */
 #define HTML_SIZE_MAX (8u << 20)
 #define HTML_ROWS_MAX 2000 /* of a list */
 
