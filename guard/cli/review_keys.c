@@ -369,10 +369,16 @@ static void quit(struct review_ui *u, int key)
 	u->done = true;
 }
 
+static void choose(struct review_ui *u, int key)
+{
+	u->chosen = key;
+	u->done = true;
+}
+
 #define SCREEN (UI_LIST | UI_TEXT)
 #define CONFLICT (UI_CONFLICT | UI_CONFLICT_LINE)
 #define KIND (UI_KIND | UI_KIND_LINE)
-#define LINES (UI_LINE | UI_CONFLICT_LINE | UI_KIND_LINE)
+#define LINES (UI_LINE | UI_CONFLICT_LINE | UI_KIND_LINE | UI_APPLY_LINE)
 
 const struct review_key review_keys[] = {
 	{.help = "Answers"},
@@ -489,6 +495,17 @@ const struct review_key review_keys[] = {
 	{UI_KIND_LINE, UI_KIND_LINE, "p", NULL,
 	 "print all of this again, with all values of a family",
 	 kinds_prompt_show},
+
+	{.help = "The last question"},
+	{UI_APPLY_LINE, UI_APPLY_LINE, "y", NULL,
+	 "apply the accepted changes; guard undo reverts them", choose},
+	{UI_APPLY_LINE, UI_APPLY_LINE, "n", NULL,
+	 "apply nothing: the run stays pending", choose},
+	{UI_APPLY_LINE, 0, "q", NULL, "the same", choose},
+	{UI_APPLY_LINE, UI_APPLY_LINE, "r", NULL, "go through them again",
+	 choose},
+	{UI_APPLY_LINE, UI_APPLY_LINE, "l", NULL,
+	 "list all: + accepted, * in part, - skipped", review_prompt_list},
 
 	{.help = "End"},
 	{SCREEN, SCREEN, "C", "finish",

@@ -19,6 +19,8 @@
 
 /* --- questions --- */
 
+/* A line from the user: its text without blanks around, to free; NULL at the
+ * end of input. */
 static char *ask_line(const char *question)
 {
 	auto_free char *line = NULL;
@@ -36,18 +38,6 @@ static char *ask_line(const char *question)
 		len--;
 	at = strspn(line, " \t");
 	return mem_strndup(line + at, len > at ? len - at : 0);
-}
-
-char *review_prompt_ask(const char *format, ...)
-{
-	auto_free char *question = NULL;
-	va_list ap;
-
-	va_start(ap, format);
-	if (vasprintf(&question, format, ap) < 0)
-		question = NULL;
-	va_end(ap);
-	return ask_line(question ? question : "?");
 }
 
 static void say_line(struct review_ui *u, const char *text)
@@ -102,7 +92,7 @@ bool review_prompt_key(struct review_ui *u, const char *format, ...)
 {
 	auto_free char *question = NULL, *line = NULL;
 	const struct review_key *k = NULL;
-	AUTO(buf) struct buf letters = {0};
+	AUTO(buf) struct buf letters = {0}, asked = {0};
 	va_list ap;
 
 	va_start(ap, format);
@@ -110,7 +100,8 @@ bool review_prompt_key(struct review_ui *u, const char *format, ...)
 		question = NULL;
 	va_end(ap);
 	review_ui_key_letters(u, &letters);
-	line = review_prompt_ask("%s [%s]?", question, buf_text(&letters));
+	buf_printf(&asked, "%s [%s]?", question, buf_text(&letters));
+	line = ask_line(buf_text(&asked));
 	if (!line)
 		return false;
 	if (*line && (!line[1] || strchr("g/", *line)))
@@ -136,10 +127,12 @@ static char decision_mark(const struct review_item *item)
 	return n.no == item->parts ? '-' : ' ';
 }
 
-void review_prompt_list(const struct review_list *l)
+void review_prompt_list(struct review_ui *u, int key)
 {
+	const struct review_list *l = &u->list;
 	size_t i;
 
+	(void)key;
 	for (i = 0; i < l->shown.count; i++) {
 		const struct review_row *row =
 			&l->rows.items[l->shown.items[i]];
@@ -161,7 +154,7 @@ void review_prompt_go(struct review_ui *u, int key)
 
 	(void)key;
 	if (!*typed) {
-		review_prompt_list(&u->list);
+		review_prompt_list(u, 'l');
 		answer = ask_line("Go to which number?");
 		typed = answer ? answer : "";
 	}

@@ -18,16 +18,10 @@ void review_prompt_begin(struct review_ui *u, unsigned int place);
  * lists the keys. false: the input has ended. */
 bool review_prompt_key(struct review_ui *u, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* A line from the user after a question: its text without blanks around, to
- * free; NULL at the end of input. */
-char *review_prompt_ask(const char *format, ...)
-	__attribute__((format(printf, 1, 2)));
-
-/* One line a row with its number and answer. */
-void review_prompt_list(const struct review_list *l);
-
 /* Acts of review_keys.c. */
 
+/* One line a row with its number and answer. */
+void review_prompt_list(struct review_ui *u, int key);
 void review_prompt_go(struct review_ui *u, int key);
 void review_prompt_print(struct review_ui *u, int key);
 void review_prompt_help(struct review_ui *u, int key);

@@ -109,15 +109,13 @@ static void show_parts(struct review_session *v, size_t most)
 	}
 }
 
-enum apply_choice { CHOICE_APPLY, CHOICE_LEAVE, CHOICE_AGAIN };
-
-/* The answers, as lines. */
-static enum apply_choice ask_to_apply(struct review_session *v)
+/* The key of the answer to the last question. */
+static int ask_to_apply(struct review_session *v)
 {
 	struct review_counts n;
 
-	for (;;) {
-		auto_free char *line = NULL;
+	review_prompt_begin(&v->ui, UI_APPLY_LINE);
+	while (!v->ui.done) {
 		AUTO(buf) struct buf sum = {0};
 
 		review_list_sum(&v->ui.list, &n);
@@ -130,27 +128,13 @@ static enum apply_choice ask_to_apply(struct review_session *v)
 		styled_line(styled_out(), LINE_TITLE,
 			    "Accepted: %zu of %s" PLAIN "%s", n.yes + n.partly,
 			    text_count(n.items, "change"), buf_text(&sum));
-		line = review_prompt_ask(
-			"Apply the %s to %s [y,n,r,l,?]?",
-			text_count(n.yes + n.partly, "accepted change"),
-			text_quote(v->a->p->session.project));
-		if (!line || strcmp(line, "n") == 0 || strcmp(line, "q") == 0)
-			return CHOICE_LEAVE;
-		if (strcmp(line, "y") == 0)
-			return CHOICE_APPLY;
-		if (strcmp(line, "r") == 0)
-			return CHOICE_AGAIN;
-		if (strcmp(line, "l") == 0)
-			review_prompt_list(&v->ui.list);
-		else
-			(void)printf(
-				"y - apply the accepted changes; guard undo "
-				"reverts them\n"
-				"n - apply nothing: the run stays pending\n"
-				"r - go through them again\n"
-				"l - list all: + accepted, * in part, - "
-				"skipped\n");
+		if (!review_prompt_key(
+			    &v->ui, "Apply the %s to %s",
+			    text_count(n.yes + n.partly, "accepted change"),
+			    text_quote(v->a->p->session.project)))
+			return 'n';
 	}
+	return v->ui.chosen;
 }
 
 /* Something that was not shown as it will be: merged, or going over the
@@ -376,16 +360,17 @@ static int ask_until_decided(struct review_session *v, struct err *err)
 		if (!n.yes && !n.partly)
 			return report_nothing_applied(v);
 		switch (ask_to_apply(v)) {
-		case CHOICE_LEAVE:
-			return report_nothing_applied(v);
-		case CHOICE_AGAIN:
+		case 'r':
 			continue;
-		case CHOICE_APPLY:
+		case 'y':
 			got = apply_accepted(v, true, &status, err);
 			if (got > 0 && !v->o->commit.branch)
 				forget_decisions(v);
 			if (got)
 				return got < 0 ? got : status;
+			break;
+		default:
+			return report_nothing_applied(v);
 		}
 	}
 }

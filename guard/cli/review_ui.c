@@ -83,14 +83,15 @@ static bool works(struct review_ui *u, const struct review_key *k)
 	return false;
 }
 
-void review_ui_key_bar(struct review_ui *u, int part, struct buf *to)
+void review_ui_key_bar(struct review_ui *u, const char *heading, struct buf *to)
 {
 	const struct review_key *k;
-	int at = 0;
+	bool below = !heading;
 
 	for (k = u->keys; k->help; k++) {
-		at += !k->places;
-		if ((!part || at == part) && (k->bar & u->place) && works(u, k))
+		if (!k->places && heading)
+			below = strcmp(k->help, heading) == 0;
+		if (below && (k->bar & u->place) && works(u, k))
 			buf_printf(to, "%s %s %s", to->len ? " " : "", k->names,
 				   k->word);
 	}

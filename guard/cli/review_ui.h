@@ -25,6 +25,7 @@
 #define UI_CONFLICT_LINE 16u /* a question about a conflict */
 #define UI_KIND 32u /* a kind of hunks on the full screen */
 #define UI_KIND_LINE 64u /* a question about a kind */
+#define UI_APPLY_LINE 128u /* the last question of the line prompts */
 
 struct review_ui;
 
@@ -127,6 +128,7 @@ struct review_ui {
 	bool in_text; /* acts are for the part under the cursor, not the row */
 	bool stale; /* the text of the selected row is to be made again */
 	bool done; /* the user leaves */
+	int chosen; /* the key of the last question */
 	bool all_decided; /* or nothing is open behind the last answer */
 	regex_t regex;
 	bool searched; /* regex is valid */
@@ -156,9 +158,10 @@ void review_ui_free(struct review_ui *u);
 
 /* The row of a key that works here, or NULL. */
 const struct review_key *review_ui_find_key(struct review_ui *u, int key);
-/* Appends " y take  n leave": the keys of this place with a word, from the
- * heading with that number on (0: all) to the next. */
-void review_ui_key_bar(struct review_ui *u, int part, struct buf *to);
+/* Appends " y take  n leave": the keys of this place with a word, below the
+ * heading with this text, or (NULL) all. */
+void review_ui_key_bar(struct review_ui *u, const char *heading,
+		       struct buf *to);
 /* Appends the letters of the keys that have a place in the bar, "y,n,q". */
 void review_ui_key_letters(struct review_ui *u, struct buf *to);
 /* Appends a line a key of these places, with headings; can: only those that

@@ -39,7 +39,7 @@ static int show_conflict(struct review_ui *u)
 	write_title(u, &title);
 	screen_text_begin(&page, screen_page_columns(u));
 	conflict_view_make(u, &page.styled);
-	review_ui_key_bar(u, 0, &keys);
+	review_ui_key_bar(u, NULL, &keys);
 	key = screen_page_key(u, buf_text(&title), &page, &top, buf_text(&keys),
 			      true);
 	screen_text_free(&page);

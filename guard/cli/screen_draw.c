@@ -530,10 +530,10 @@ static void draw_bars(struct review_ui *u)
 	size_t end;
 
 	u->place = u->in_text ? UI_TEXT : UI_LIST;
-	review_ui_key_bar(u, 1, &answers);
-	review_ui_key_bar(u, 2, &views);
+	review_ui_key_bar(u, "Answers", &answers);
+	review_ui_key_bar(u, "Moves and views", &views);
 	end = views.len;
-	review_ui_key_bar(u, 5, &views);
+	review_ui_key_bar(u, "End", &views);
 	draw_keys(u, row, buf_text(&answers), buf_text(&answers) + answers.len);
 	draw_keys(u, row + 1, buf_text(&views), buf_text(&views) + end);
 }

@@ -213,7 +213,7 @@ static bool ask_about_kind(struct review_ui *u, struct review_kinds *k,
 	add_sample(kind, &page.styled);
 	styled_line(&page.styled, LINE_PLAIN, "%s", "");
 	add_kind_files(k, kind, &page.styled);
-	review_ui_key_bar(u, 0, &bar);
+	review_ui_key_bar(u, NULL, &bar);
 	buf_add_text(&bar, "   any other key: back");
 	key = screen_page(u, buf_text(&title), &page, buf_text(&bar));
 	screen_text_free(&page);
