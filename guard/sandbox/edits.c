@@ -4,7 +4,6 @@
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,22 +12,15 @@
 #include "base/child.h"
 #include "base/fd.h"
 #include "guard/sandbox/mount.h"
+#include "guard/sandbox/procfs.h"
 
 /* Any number: no other program sends SIGURG with a value to guard. */
 #define ASK_VALUE 0x67756172
 
-static int open_namespace(pid_t pid, const char *name)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 void edits_open(struct edits *e, pid_t pid1)
 {
-	e->user_fd = open_namespace(pid1, "user");
-	e->mount_fd = open_namespace(pid1, "mnt");
+	e->user_fd = procfs_namespace(pid1, "user");
+	e->mount_fd = procfs_namespace(pid1, "mnt");
 }
 
 void edits_close(struct edits *e)

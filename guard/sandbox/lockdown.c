@@ -186,12 +186,24 @@ static bool is_capability_kept(const struct sandbox_policy *p, bool root,
 	       (!p->has_user || p->user == 0);
 }
 
-int lockdown_capabilities(const struct setup *s, struct err *err)
+static int set_capabilities(uint32_t kept)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
 	};
-	struct __user_cap_data_struct kept[2] = {0};
+	struct __user_cap_data_struct data[2] = {
+		{.permitted = kept, .effective = kept}};
+
+	return (int)syscall(SYS_capset, &header, data);
+}
+
+int lockdown_drop_all(void)
+{
+	return set_capabilities(0);
+}
+
+int lockdown_capabilities(const struct setup *s, struct err *err)
+{
 	const struct sandbox_policy *p = s->policy;
 	int cap = 0;
 
@@ -210,9 +222,9 @@ int lockdown_capabilities(const struct setup *s, struct err *err)
 			    setresgid(p->group, p->group, p->group) < 0 ||
 			    setresuid(p->user, p->user, p->user) < 0))
 		return fail_errno(err, "become user %u", p->user);
-	if (is_capability_kept(p, s->root, CAP_SETFCAP))
-		kept[0].permitted = kept[0].effective = 1U << CAP_SETFCAP;
-	if (syscall(SYS_capset, &header, kept) < 0)
+	if (set_capabilities(is_capability_kept(p, s->root, CAP_SETFCAP)
+				     ? 1U << CAP_SETFCAP
+				     : 0) < 0)
 		return fail_errno(err, "drop all capabilities");
 	return 0;
 }

@@ -100,7 +100,7 @@ static int make_point_part(int root_fd, const char *path, bool dir,
 {
 	auto_free char *parent = path_parent(path);
 	auto_close int fd = mount_point(root_fd, path);
-	auto_close int parent_fd = -1, made = -1;
+	auto_close int parent_fd = -1;
 
 	if (fd >= 0)
 		return 0;
@@ -110,16 +110,8 @@ static int make_point_part(int root_fd, const char *path, bool dir,
 				 O_PATH | O_DIRECTORY);
 	if (parent_fd < 0)
 		return fail_errno(err, "mount point %s", text_quote(parent));
-	if (dir) {
-		if (mkdirat(parent_fd, path_name(path), 0755) < 0)
-			return fail_errno(err, "create the mount point %s",
-					  text_quote(path));
-		return 0;
-	}
-	made = openat(parent_fd, path_name(path),
-		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		      0644);
-	if (made < 0)
+	if (dir ? mkdirat(parent_fd, path_name(path), 0755) < 0
+		: mknodat(parent_fd, path_name(path), S_IFREG | 0644, 0) < 0)
 		return fail_errno(err, "create the mount point %s",
 				  text_quote(path));
 	return 0;

@@ -98,6 +98,10 @@ long userns_switch(const char *path);
  * that lockdown_limits() can set 1. Call before pid 1 exists. */
 void lockdown_core(void);
 
+/* Drops all effective, permitted and inheritable capabilities; -1 with
+ * errno. */
+int lockdown_drop_all(void);
+
 /* The kernel's Landlock ABI; below 1: no Landlock. */
 long landlock_abi(void);
 

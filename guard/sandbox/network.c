@@ -27,6 +27,7 @@
 #include "base/child.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "guard/sandbox/procfs.h"
 
 /* The device's packets are not forwarded: pasta creates packets of its own. */
 #define MTU 65520
@@ -311,23 +312,20 @@ int network_set_up(const struct network *n, struct err *err)
 	return n->v6 ? configure_family(fd, AF_INET6, device, n, err) : 0;
 }
 
-#define TABLE_MAX (64 << 20)
-
 /* Reads a table of route(8). A default route has a destination and a mask of
  * zero. For IPv6 the kernel has an unreachable default route on the loopback
  * device, which does not count. */
 static bool has_default_route(const char *table, bool v6)
 {
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
+	AUTO(names) struct names lines = {0};
 	unsigned int to, mask;
-	char *save = NULL, *line, device[33];
+	char device[33];
+	size_t i;
 
-	if (fd_slurp_at(AT_FDCWD, table, TABLE_MAX, &b, &ignored) < 0)
-		return false;
-	(void)buf_text(&b);
-	for (line = strtok_r((char *)b.data, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save))
+	procfs_lines(table, &lines);
+	for (i = 0; i < lines.count; i++) {
+		const char *line = lines.items[i];
+
 		if (v6 ? sscanf(line,
 				"%*32s %x %*s %*s %*s %*s %*s %*s %*s %32s",
 				&mask, device) == 2 &&
@@ -336,6 +334,7 @@ static bool has_default_route(const char *table, bool v6)
 				&mask) == 2 &&
 				    to == 0 && mask == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -343,17 +342,15 @@ static bool has_default_route(const char *table, bool v6)
  * first one, which may listen on the loopback. */
 static void find_name_servers(struct network *n)
 {
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
+	AUTO(names) struct names lines = {0};
 	struct in6_addr any;
-	char *save = NULL, *line, name[64];
+	char name[64];
+	size_t i;
 
-	if (fd_slurp_at(AT_FDCWD, "/etc/resolv.conf", 1 << 20, &b, &ignored) <
-	    0)
-		return;
-	(void)buf_text(&b);
-	for (line = strtok_r((char *)b.data, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save)) {
+	procfs_lines("/etc/resolv.conf", &lines);
+	for (i = 0; i < lines.count; i++) {
+		const char *line = lines.items[i];
+
 		if (sscanf(line, "nameserver %63s", name) == 1) {
 			if (n->v4 && inet_pton(AF_INET, name, &any) == 1)
 				n->name_server4 = true;
@@ -630,27 +627,16 @@ static int start_supervisor(struct pasta *p, int user, int network, int ready,
 	return p->pid_fd < 0 ? fail_errno(err, "watch pasta") : 0;
 }
 
-static int open_namespace(pid_t run, const char *name, struct err *err)
-{
-	char path[64];
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)run, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? fail_errno(err, "open %s", path) : fd;
-}
-
 int pasta_start(struct pasta *p, const struct network *n,
 		const struct sandbox_policy *policy, pid_t run, struct err *err)
 {
-	auto_close int user = open_namespace(run, "user", err);
-	auto_close int network =
-		user < 0 ? user : open_namespace(run, "net", err);
+	auto_close int user = procfs_namespace(run, "user");
+	auto_close int network = procfs_namespace(run, "net");
 	char **pasta_arguments;
 	int ready[2], rc;
 
-	if (network < 0)
-		return network;
+	if (user < 0 || network < 0)
+		return fail_errno(err, "open the run's namespaces");
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return fail_errno(err, "start pasta");
 	p->ready_fd = ready[0];

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -178,17 +177,12 @@ static void empty_root(void)
 /* Without a privilege, and where an id is not mapped, these calls fail. */
 static int drop_ids(struct err *err)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct none[2] = {0};
-
 	if (geteuid() == 0) {
 		(void)setgroups(0, NULL);
 		(void)!setresgid(NOBODY, NOBODY, NOBODY);
 		(void)!setresuid(NOBODY, NOBODY, NOBODY);
 	}
-	if (syscall(SYS_capset, &header, none) < 0)
+	if (lockdown_drop_all() < 0)
 		return fail_errno(err, "drop all capabilities");
 	return 0;
 }

@@ -10,7 +10,7 @@
 
 #define STAT_MAX 4096
 #define STATUS_MAX (1 << 14)
-#define CGROUP_MAX (1 << 16)
+#define TABLE_MAX (64 << 20)
 
 bool procfs_stat(const char *dir, struct procfs_stat *ret)
 {
@@ -67,20 +67,38 @@ const char *procfs_field(struct buf *status, const char *name)
 	return NULL;
 }
 
-char *procfs_cgroup(const char *process, const char *controller)
+void procfs_lines(const char *path, struct names *ret)
 {
-	auto_free char *file = mem_printf("/proc/%s/cgroup", process);
-	auto_free char *pattern = mem_printf(":%s:", controller);
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
 	char *save = NULL, *line;
 
-	if (fd_slurp_at(AT_FDCWD, file, CGROUP_MAX, &b, &ignored) < 0)
-		return mem_strdup("");
+	if (fd_slurp_at(AT_FDCWD, path, TABLE_MAX, &b, &ignored) < 0)
+		return;
 	(void)buf_text(&b);
 	line = strtok_r((char *)b.data, "\n", &save);
-	for (; line; line = strtok_r(NULL, "\n", &save)) {
-		const char *at = strchr(line, ':');
+	for (; line; line = strtok_r(NULL, "\n", &save))
+		names_add(ret, line);
+}
+
+int procfs_namespace(pid_t pid, const char *name)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+char *procfs_cgroup(const char *process, const char *controller)
+{
+	auto_free char *file = mem_printf("/proc/%s/cgroup", process);
+	auto_free char *pattern = mem_printf(":%s:", controller);
+	AUTO(names) struct names lines = {0};
+	size_t i;
+
+	procfs_lines(file, &lines);
+	for (i = 0; i < lines.count; i++) {
+		const char *at = strchr(lines.items[i], ':');
 
 		if (at && strncmp(at, pattern, strlen(pattern)) == 0)
 			return mem_strdup(at + strlen(pattern));

@@ -1,5 +1,5 @@
 /*
- * Fields of proc(5) of a process.
+ * Fields of proc(5) of a process, and lines of its tables.
  */
 #ifndef GUARD_SANDBOX_PROCFS_H
 #define GUARD_SANDBOX_PROCFS_H
@@ -29,6 +29,13 @@ bool procfs_status(pid_t pid, struct buf *ret);
 /* The value of a field in a status file, behind its tab; NULL: no such field.
  * Ends with the line. */
 const char *procfs_field(struct buf *status, const char *name);
+
+/* Appends the lines of a text file that are not empty, as text that the caller
+ * may cut; none if the file cannot be read. */
+void procfs_lines(const char *path, struct names *ret);
+
+/* Opens a namespace of a process; -1 with errno. */
+int procfs_namespace(pid_t pid, const char *name);
 
 /* The path of a process ("self" or a number) in the hierarchy of a cgroup
  * controller ("": cgroup v2); "" for the root or without the hierarchy. The

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "guard/sandbox/grant.h"
 #include "guard/sandbox/namespaces.h"
+#include "guard/sandbox/procfs.h"
 
 /* Sockets of well-known services, reported when the run cannot reach them.
  * Patterns of fnmatch(3), in which '*' also matches slashes. */
@@ -128,18 +129,12 @@ static void find_relative_sockets(struct setup *s, struct names *relative)
  * other listener's socket gets a mask. */
 void sockets_find(struct setup *s)
 {
-	AUTO(names) struct names relative = {0};
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-	char *save = NULL, *line;
+	AUTO(names) struct names relative = {0}, lines = {0};
+	size_t i;
 
-	if (fd_slurp_at(AT_FDCWD, "/proc/self/net/unix", 16 << 20, &b,
-			&ignored) < 0)
-		return;
-	(void)buf_text(&b);
-	line = strtok_r((char *)b.data, "\n", &save);
-	for (; line; line = strtok_r(NULL, "\n", &save)) {
-		const char *path = listening_path(line);
+	procfs_lines("/proc/self/net/unix", &lines);
+	for (i = 0; i < lines.count; i++) {
+		const char *path = listening_path(lines.items[i]);
 		const char *const *pattern = unreachable_sockets;
 
 		if (!path)

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "guard/sandbox/namespaces.h"
 #include "guard/sandbox/procfs.h"
 #include "guard/sandbox/sandbox.h"
 
@@ -28,28 +29,17 @@
 static void kernel_quotas_close(struct kernel_quotas *s)
 {
 	fd_close(&s->files_fd);
-	fd_close(&s->requests_fd);
 	s->open = false;
-}
-
-static int open_quota_file(const struct kernel_quotas *s, const char *name)
-{
-	auto_free char *path = mem_printf("%s/sys/fs/%s", s->proc, name);
-
-	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 /* ---- figures of the machine ---- */
 
-static uint64_t read_quota_maximum(const struct kernel_quotas *s,
-				   const char *name)
+static uint64_t read_quota(const struct kernel_quotas *s, const char *name)
 {
-	auto_close int fd = open_quota_file(s, name);
-	char text[32] = "";
+	auto_free char *path = mem_printf("%s/sys/fs/%s", s->proc, name);
+	long number = userns_switch(path);
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		return 0;
-	return strtoull(text, NULL, 10);
+	return number > 0 ? (uint64_t)number : 0;
 }
 
 /* The number of open files, and a sensible maximum. */
@@ -98,19 +88,15 @@ static bool can_bind_port(int type)
 static bool is_quota_short(const struct kernel_quotas *s, enum quota quota)
 {
 	uint64_t now, most;
-	char text[32] = "";
 
 	switch (quota) {
 	case QUOTA_FILES:
 		return read_open_files(s, &now, &most) && now > most / 2;
 	case QUOTA_REQUESTS:
-		if (s->requests_fd < 0 ||
-		    pread(s->requests_fd, text, sizeof(text) - 1, 0) <= 0)
-			return false;
 		/* The maximum is small, since most machines use no aio at
 		 * all. */
-		now = strtoull(text, NULL, 10);
-		return now && now > read_quota_maximum(s, "aio-max-nr") / 2;
+		now = read_quota(s, "aio-nr");
+		return now && now > read_quota(s, "aio-max-nr") / 2;
 	case QUOTA_PORTS:
 		return s->ports && (!can_bind_port(SOCK_DGRAM) ||
 				    !can_bind_port(SOCK_STREAM));
@@ -128,8 +114,9 @@ static enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after)
 	unsigned int quota;
 
 	if (first) {
-		s->files_fd = open_quota_file(s, "file-nr");
-		s->requests_fd = open_quota_file(s, "aio-nr");
+		auto_free char *path = mem_printf("%s/sys/fs/file-nr", s->proc);
+
+		s->files_fd = open(path, O_RDONLY | O_CLOEXEC);
 		s->open = true;
 	}
 	for (quota = after + 1; quota < QUOTA_KINDS; quota++) {
@@ -293,7 +280,7 @@ static bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
 	if (quota == QUOTA_FILES)
 		return read_open_files(s, &now, &most) && h.files > most / 2;
 	if (quota == QUOTA_REQUESTS)
-		return h.requests > read_quota_maximum(s, "aio-max-nr") / 2;
+		return h.requests > read_quota(s, "aio-max-nr") / 2;
 	return h.sockets > count_ports(s) / 4;
 }
 

@@ -42,15 +42,14 @@ struct kernel_quotas {
 	/* The run's pid 1 if all commands have one seccomp filter more than pid
 	 * 1; else 0. */
 	pid_t init;
-	bool open; /* the descriptors below are open, from the first check on */
+	bool open; /* the first check was made */
 	/* bits of quotas that were short before the run */
 	unsigned int external;
-	int files_fd, requests_fd; /* or -1 */
+	int files_fd; /* or -1; opened while files can be opened */
 };
 
 #define KERNEL_QUOTAS_CLOSED                                                   \
-	((struct kernel_quotas){                                               \
-		.proc = "/proc", .files_fd = -1, .requests_fd = -1})
+	((struct kernel_quotas){.proc = "/proc", .files_fd = -1})
 
 /* A clause "it had ...", for messages; static. */
 const char *kernel_quotas_explain(enum quota quota);
