@@ -214,9 +214,6 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		(void)message_send(sb->socket, MESSAGE_NETWORK, 0, NULL, -1);
 	if (launch_wait_ready(sb, err) < 0)
 		return -err->num;
-	sb->memory = policy->memory;
-	sb->pids = policy->pids_limit;
-	sb->cpus_milli = policy->cpus_milli;
 	/* RLIMIT_NPROC binds all users but uid 0. */
 	sb->kernel_pids_limit = sb->cgroup.holds[CGROUP_PIDS] || !s->root ||
 				(policy->has_user && policy->user != 0);
@@ -260,24 +257,25 @@ size_t sandbox_count_sockets(const struct sandbox *sb, const struct grant *g)
 
 void sandbox_describe_limits(const struct sandbox *sb, struct buf *to)
 {
+	const struct sandbox_policy *p = sb->setup.policy;
 	const bool *holds = sb->cgroup.holds;
 	int version = sb->cgroup.version;
 
-	if (sb->memory && holds[CGROUP_MEMORY])
+	if (p->memory && holds[CGROUP_MEMORY])
 		buf_printf(to, "memory: a cgroup (v%d) limits it. ", version);
-	else if (sb->memory)
+	else if (p->memory)
 		buf_add_text(to, "memory: guard measures ten times a second, "
 				 "since this user has no cgroup. ");
-	if (sb->cpus_milli && holds[CGROUP_CPU])
+	if (p->cpus_milli && holds[CGROUP_CPU])
 		buf_printf(to, "processors: a cgroup (v%d). ", version);
-	else if (sb->cpus_milli)
+	else if (p->cpus_milli)
 		buf_add_text(to, "processors: the run is bound to complete "
 				 "ones, since this user has no cgroup. ");
-	if (sb->pids && holds[CGROUP_PIDS])
+	if (p->pids_limit && holds[CGROUP_PIDS])
 		buf_printf(to, "processes: a cgroup (v%d). ", version);
-	else if (sb->pids && sb->kernel_pids_limit)
+	else if (p->pids_limit && sb->kernel_pids_limit)
 		buf_add_text(to, "processes: a kernel limit (RLIMIT_NPROC). ");
-	else if (sb->pids)
+	else if (p->pids_limit)
 		buf_add_text(to, "processes: guard counts four times a second, "
 				 "since there is no cgroup. ");
 	while (to->len && to->data[to->len - 1] == ' ')

@@ -141,28 +141,22 @@ const char *mount_size(uint64_t limit, char text[24])
 
 void mountinfo_free(struct mountinfo *m)
 {
-	size_t i;
-
-	for (i = 0; i < m->count; i++) {
-		free(m->items[i].dev);
-		free(m->items[i].root);
-		free(m->items[i].point);
-		free(m->items[i].type);
-	}
-	free(m->items);
-	*m = (struct mountinfo){0};
+	VEC_FREE(m);
+	buf_free(&m->text);
 }
 
 /* Fields: id parent major:minor root point options ... - type ... (proc(5)) */
 static void add_mountinfo_line(struct mountinfo *m, char *line)
 {
 	char *save = NULL, *field[6], *at = line;
-	const char *dash = strstr(line, " - ");
-	auto_free char *type =
-		dash ? mem_strndup(dash + 3, strcspn(dash + 3, " "))
-		     : mem_strdup("");
+	char *dash = strstr(line, " - ");
+	const char *type = "";
 	size_t i;
 
+	if (dash) {
+		type = dash + 3;
+		dash[3 + strcspn(type, " ")] = '\0';
+	}
 	for (i = 0; i < 6; i++, at = NULL) {
 		field[i] = strtok_r(at, " ", &save);
 		if (!field[i])
@@ -171,28 +165,24 @@ static void add_mountinfo_line(struct mountinfo *m, char *line)
 	text_unescape_octal(field[3]);
 	text_unescape_octal(field[4]);
 	*VEC_ADD(m) = (struct mountinfo_item){
-		.dev = mem_strdup(field[2]),
-		.root = mem_strdup(field[3]),
-		.point = mem_strdup(field[4]),
-		.type = TAKE(type),
+		.dev = field[2],
+		.root = field[3],
+		.point = field[4],
+		.type = type,
 		.writable = strncmp(field[5], "rw", 2) == 0,
 	};
 }
 
 int mountinfo_load(pid_t pid, struct mountinfo *ret, struct err *err)
 {
-	AUTO(buf) struct buf b = {0};
 	auto_free char *path = pid ? mem_printf("/proc/%d/mountinfo", (int)pid)
 				   : mem_strdup("/proc/self/mountinfo");
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *save = NULL, *line;
 
-	if (fd < 0)
-		return fail_errno(err, "open %s", path);
-	if (fd_slurp(fd, 64 << 20, &b, err) < 0)
+	if (fd_slurp_at(AT_FDCWD, path, 64 << 20, &ret->text, err) < 0)
 		return err_context(err, "%s", path);
-	(void)buf_text(&b);
-	line = strtok_r((char *)b.data, "\n", &save);
+	(void)buf_text(&ret->text);
+	line = strtok_r((char *)ret->text.data, "\n", &save);
 	for (; line; line = strtok_r(NULL, "\n", &save))
 		add_mountinfo_line(ret, line);
 	return 0;

@@ -47,16 +47,18 @@ const char *mount_size(uint64_t limit, char text[24]);
  * visible: a masked path is masked at all of them. */
 
 struct mountinfo_item {
-	char *dev; /* "major:minor" of the file system */
-	char *root; /* the mounted directory of the file system */
-	char *point; /* the mount point */
-	char *type; /* file system, "overlay" */
+	/* Parts of the text. */
+	const char *dev; /* "major:minor" of the file system */
+	const char *root; /* the mounted directory of the file system */
+	const char *point; /* the mount point */
+	const char *type; /* file system, "overlay" */
 	bool writable; /* mount and file system are writable */
 };
 
 struct mountinfo {
 	struct mountinfo_item *items; /* later ones cover earlier ones */
 	size_t count, capacity;
+	struct buf text;
 };
 
 /* Reads the mount table of a process (0: of this one). Free with

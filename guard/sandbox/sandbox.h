@@ -183,7 +183,7 @@ char *const *sandbox_unreachable_sockets(const struct sandbox *sb);
 size_t sandbox_count_sockets(const struct sandbox *sb, const struct grant *g);
 
 /* Appends a sentence for each requested limit: who enforces it. Nothing without
- * limits. */
+ * limits. While the policy of sandbox_start() lives. */
 void sandbox_describe_limits(const struct sandbox *sb, struct buf *to);
 
 enum sandbox_tick_action {

@@ -50,10 +50,7 @@ struct sandbox {
 	void *tick_arg;
 	unsigned int end_requests; /* signals to an exec client */
 	enum sandbox_limit limit; /* why the run is ending */
-	/* The policy's limits; 0: none. */
-	uint64_t memory, pids;
-	unsigned int cpus_milli;
-	bool kernel_pids_limit; /* the kernel enforces pids */
+	bool kernel_pids_limit; /* the kernel enforces pids_limit */
 };
 
 /* ---- launch.c ---- */
