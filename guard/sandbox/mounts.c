@@ -335,13 +335,16 @@ static int make_source(const struct setup *s, size_t index, struct err *err)
 			  MASK_ATTRS | (e->dir ? 0U : MOUNT_ATTR_RDONLY), err);
 }
 
-/* Mounts a copy of the entry's own path over it, without the mounts below. */
+/* Mounts a copy of the entry's own path over it, without the mounts below. An
+ * entry of /proc that is gone needs no mount. */
 static int place_in_place(const struct setup *s, const char *path,
 			  struct err *err)
 {
 	auto_close int target = mount_point(s->root_fd, path);
 	auto_close int mnt = -1;
 
+	if (target < 0 && errno == ENOENT)
+		return 0;
 	if (target < 0)
 		return fail_errno(err, "open %s", path);
 	mnt = mount_copy(target, false, MOUNT_ATTR_RDONLY | PLAIN_ATTRS, err);

@@ -127,18 +127,13 @@ int proc_place(struct setup *s, const char *path, struct err *err)
 
 /* ---- /proc for uid 0 ---- */
 
-/* A missing entry, and one that cannot be opened, needs no mount. */
 static void restrict_entry(struct setup *s, const char *path,
 			   const struct stat *st, bool hidden)
 {
-	auto_close int fd =
-		openat(s->root_fd, path + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	struct mount_entry *e;
+	struct mount_entry *e = mount_list_add(
+		s, hidden ? VISIBILITY_HIDDEN : VISIBILITY_READ_ONLY,
+		mem_strdup(path));
 
-	if (fd < 0)
-		return;
-	e = mount_list_add(s, hidden ? VISIBILITY_HIDDEN : VISIBILITY_READ_ONLY,
-			   mem_strdup(path));
 	e->dir = S_ISDIR(st->st_mode);
 	e->in_place = !hidden;
 }
