@@ -93,13 +93,11 @@ static void find_level(int upper_fd, struct level *ret)
 			opened++;
 		}
 		level_free(&level);
-		level = below;
-		below = (struct level){0};
+		level = TAKE(below);
 	}
 	if (!fits)
 		return;
-	*ret = level;
-	level = (struct level){0};
+	*ret = TAKE(level);
 }
 
 struct ranges {

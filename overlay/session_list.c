@@ -119,8 +119,7 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 		return -err->num;
 	}
 	VEC_SORT(&list, compare_age);
-	*ret = list;
-	list = (struct session_list){0};
+	*ret = TAKE(list);
 	return 0;
 }
 
@@ -202,7 +201,6 @@ int session_list_pending(int runs_fd, const char *here,
 		return -err->num;
 	}
 	VEC_SORT(&list, compare_age);
-	*ret = list;
-	list = (struct session_list){0};
+	*ret = TAKE(list);
 	return 0;
 }

@@ -430,8 +430,7 @@ int journal_load_from(int workspace_fd, const char *name, struct journal *ret,
 	    !decode_journal(b.data + HEAD_LEN, b.len - HEAD_LEN,
 			    b.data[MAGIC_LEN], dec_u64(&d), &j))
 		return fail(err, EBADMSG, "the journal is damaged");
-	*ret = j;
-	j = (struct journal){0};
+	*ret = TAKE(j);
 	return 0;
 }
 

@@ -168,8 +168,7 @@ static int take_unreadable_too(struct store *store, struct project *p,
 	    (!options->look && catalog_add_with(store, &s, options->with,
 						options->with_arg, err) < 0))
 		return -err->num;
-	*ret = s;
-	s = (struct snapshot){0};
+	*ret = TAKE(s);
 	return 0;
 }
 
@@ -225,8 +224,7 @@ static int take_project_snapshot(struct store *store, struct project *p,
 	if (!options->look && catalog_add_with(store, &s, options->with,
 					       options->with_arg, err) < 0)
 		return -err->num;
-	*ret = s;
-	s = (struct snapshot){0};
+	*ret = TAKE(s);
 	return 0;
 }
 

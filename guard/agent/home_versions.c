@@ -54,8 +54,7 @@ int home_versions_open(const struct state *state, const char *name,
 
 		mem_list_add(&h.logins, path);
 	}
-	*ret = h;
-	h = (struct home_versions){0};
+	*ret = TAKE(h);
 	return 0;
 }
 

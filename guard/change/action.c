@@ -366,8 +366,7 @@ static int load_actions(int workspace_fd, const char *name, const char *kind,
 	}
 	if (got < 0)
 		return got;
-	*ret = log;
-	log = (struct action_log){0};
+	*ret = TAKE(log);
 	return 0;
 }
 

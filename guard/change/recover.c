@@ -162,8 +162,7 @@ static int snapshot_after_action(struct context *c, struct project *p,
 	mem_list_free(&seen);
 	if (more < 0)
 		return more;
-	*ret = now;
-	now = (struct snapshot){0};
+	*ret = TAKE(now);
 	return 0;
 }
 

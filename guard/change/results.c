@@ -88,8 +88,7 @@ static int keep_changes(struct store *store, const struct changes_root *changes,
 				  NULL, &made, err);
 	if (got == 0 && k.again.count) {
 		entry_free(result);
-		*result = made;
-		made = (struct entry){0};
+		*result = TAKE(made);
 	}
 	change_list_free(&k.again);
 	return got;

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/atomic.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -150,8 +151,7 @@ static int export_snapshot(struct export *x, int count, char **argv,
 			mem_list_add(&paths, path);
 		if (i)
 			continue;
-		s = at;
-		at = (struct snapshot){0};
+		s = TAKE(at);
 	}
 	return write_tar(x, NULL, &s.root, paths, err);
 }

@@ -237,8 +237,7 @@ int kinds_show_make(struct view *views, size_t count, struct kinds_files *ret,
 		if (add_view(&f, &views[i], err) < 0)
 			return -err->num;
 	kinds_finish(&f.kinds);
-	*ret = f;
-	f = (struct kinds_files){0};
+	*ret = TAKE(f);
 	return 0;
 }
 

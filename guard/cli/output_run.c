@@ -45,7 +45,6 @@ static void print_group_summary(const struct changes_root *g,
 #define COMMITS "apply --commits"
 #define REPOSITORY "apply . .git"
 
-/* The commands that a run is followed by. */
 struct next {
 	const char *label; /* the run's */
 	int width; /* columns of the longest command, for the column behind it
@@ -76,18 +75,68 @@ static bool lost_only(const struct change_list *list, const struct verdict *v)
 	return back;
 }
 
+/* The commands that a run is followed by. Plain apply skips branches, tags and
+ * the stash, and files that it wrote first would stand in the way of a merge.
+ * --commits follows HEAD to a new branch only. */
+static void print_next_commands(const struct session *s,
+				const struct change_list *list,
+				const struct verdict *verdict,
+				const struct change_counts *n)
+{
+	bool refs = false, heads = false, packed = false, moved = false;
+	bool created = false, repository = false, lost;
+	struct next next = {.label = session_label(s)};
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const char *path = list->items[i].path;
+
+		packed |= strcmp(path, ".git/packed-refs") == 0;
+		refs |= packed || strncmp(path, ".git/refs/", 10) == 0;
+		heads |= packed || path_below(path, ".git/refs/heads");
+		moved |= strcmp(path, ".git/HEAD") == 0;
+		created |= list->items[i].kind == CHANGE_ADDED &&
+			   path_below(path, ".git/refs/heads");
+		repository |= list->items[i].kind == CHANGE_ADDED &&
+			      strcmp(path, ".git") == 0;
+	}
+	/* There is nothing yet to import commits into. */
+	refs &= !repository;
+	lost = refs && lost_only(list, verdict);
+	heads &= refs && (!moved || created) && !lost &&
+		 !apply_commits_must_wait(s, list);
+	next.width = (int)(strlen(heads	       ? COMMITS
+				  : repository ? REPOSITORY
+					       : "discard") +
+			   1 + strlen(next.label));
+	print_next(&next, "diff", "", "show the changes");
+	if (n->total)
+		print_next(&next, "review", "", "decide on each change");
+	if (heads)
+		print_next(&next, COMMITS, "", "apply its commits and files");
+	if (refs && !lost)
+		print_next(&next, "import", "",
+			   "import its commits, to merge them");
+	if (repository)
+		print_next(&next, "apply", ". .git",
+			   "apply its files and its new repository");
+	if (n->total > n->git)
+		print_next(&next, "apply", "",
+			   lost	  ? "apply the files, not the moved branches"
+			   : refs ? "apply the files without the commits"
+			   : repository ? "apply the files without it"
+					: "apply them to your files");
+	print_next(&next, "discard", "", "discard them");
+}
+
 void output_run_summary(const struct session *s, struct changes *c,
 			void (*judged)(void))
 {
-	const struct change_list *list = &changes_project(c)->list;
 	struct change_counts n;
 	AUTO(buf) struct buf sum = {0};
 	AUTO(judgement) struct judgement j = {0};
 	AUTO(verdict) struct verdict verdict = {0};
 	size_t homes = changes_count_home(c), i;
-	bool refs = false, heads = false, packed = false, moved = false;
-	bool created = false, repository = false, lost;
-	struct next next = {.label = session_label(s)};
 
 	verdict_show_keep(s, c, &j, &verdict);
 	judged();
@@ -115,46 +164,5 @@ void output_run_summary(const struct session *s, struct changes *c,
 		output_print("%s in your home directory",
 			     text_count(homes, "change"));
 	output_print("these changes have not reached your files; next:");
-	/* Plain apply skips branches, tags and the stash, and files that it
-	 * wrote first would stand in the way of a merge. --commits follows HEAD
-	 * to a new branch only. */
-	for (i = 0; i < list->count; i++) {
-		const char *path = list->items[i].path;
-
-		packed |= strcmp(path, ".git/packed-refs") == 0;
-		refs |= packed || strncmp(path, ".git/refs/", 10) == 0;
-		heads |= packed || path_below(path, ".git/refs/heads");
-		moved |= strcmp(path, ".git/HEAD") == 0;
-		created |= list->items[i].kind == CHANGE_ADDED &&
-			   path_below(path, ".git/refs/heads");
-		repository |= list->items[i].kind == CHANGE_ADDED &&
-			      strcmp(path, ".git") == 0;
-	}
-	/* There is nothing yet to import commits into. */
-	refs &= !repository;
-	lost = refs && lost_only(list, &verdict);
-	heads &= refs && (!moved || created) && !lost &&
-		 !apply_commits_must_wait(s, list);
-	next.width = (int)(strlen(heads	       ? COMMITS
-				  : repository ? REPOSITORY
-					       : "discard") +
-			   1 + strlen(next.label));
-	print_next(&next, "diff", "", "show the changes");
-	if (n.total)
-		print_next(&next, "review", "", "decide on each change");
-	if (heads)
-		print_next(&next, COMMITS, "", "apply its commits and files");
-	if (refs && !lost)
-		print_next(&next, "import", "",
-			   "import its commits, to merge them");
-	if (repository)
-		print_next(&next, "apply", ". .git",
-			   "apply its files and its new repository");
-	if (n.total > n.git)
-		print_next(&next, "apply", "",
-			   lost	  ? "apply the files, not the moved branches"
-			   : refs ? "apply the files without the commits"
-			   : repository ? "apply the files without it"
-					: "apply them to your files");
-	print_next(&next, "discard", "", "discard them");
+	print_next_commands(s, &changes_project(c)->list, &verdict, &n);
 }

@@ -117,8 +117,7 @@ static int load_previous(struct store *store, struct previous *previous,
 	if (catalog_load(store, previous->seq, &s, err) < 0)
 		return err->num == ENOENT ? 0 : -err->num; /* just pruned */
 	snapshot_free(&previous->snapshot);
-	previous->snapshot = s;
-	s = (struct snapshot){0};
+	previous->snapshot = TAKE(s);
 	return 0;
 }
 

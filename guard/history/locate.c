@@ -43,8 +43,7 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
 		if (catalog_load(c->store, number, &s, err) < 0 ||
 		    find_path_in_snapshot(&s, arg, ret_path, err) < 0)
 			return -err->num;
-		*ret = s;
-		s = (struct snapshot){0};
+		*ret = TAKE(s);
 		return 0;
 	}
 	path = arg ? resolve_run_path(arg, err) : mem_strdup(c->project);

@@ -202,8 +202,7 @@ static int extend_chain(struct version_loader *l, const struct snapshot *s,
 	l->time = s->time;
 	got = tree_diff(l->store, &c->top, &top, record_version_change, l, err);
 	entry_free(&c->top);
-	c->top = top;
-	top = (struct entry){0};
+	c->top = TAKE(top);
 	c->length++;
 	c->seq = s->seq;
 	c->time = s->time;

@@ -256,7 +256,6 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err)
 	}
 	if (add_all_run_pins(state, &runs, &named, &pins, err) < 0)
 		return -err->num;
-	*ret = pins;
-	pins = (struct pins){0};
+	*ret = TAKE(pins);
 	return 0;
 }

@@ -216,7 +216,6 @@ int review_make(struct store *store, const struct entry *base,
 	review_moves_add_items(&r);
 	review_add_items(&r, 0, r.entry_count, "");
 	VEC_SORT(&r, compare_sections);
-	*ret = r;
-	r = (struct review){0};
+	*ret = TAKE(r);
 	return 0;
 }

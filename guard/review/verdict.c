@@ -424,7 +424,6 @@ int verdict_load(int run_fd, struct verdict_key key, struct verdict *ret)
 			return 0;
 	if (v.count != lines)
 		return 0;
-	*ret = v;
-	v = (struct verdict){0};
+	*ret = TAKE(v);
 	return 1;
 }

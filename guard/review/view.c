@@ -233,8 +233,7 @@ int view_of_plan(struct store *store, const struct plan *plan, bool moves,
 	SORT_BY_PATH(v.own.items, v.own.count, path);
 	join_halves(&v.own);
 	find_planned_moves(&v.own, &m, store);
-	*ret = v;
-	v = (struct view){0};
+	*ret = TAKE(v);
 	add_entries(ret, &ret->own);
 	return 0;
 }

@@ -546,8 +546,7 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 		im = mem_zalloc(sizeof(*im));
 		im->run.dirfd = -1;
 	}
-	im->tips = tips;
-	tips = (struct gittips){0};
+	im->tips = TAKE(tips);
 	im->list.notes = &im->tips.notes;
 	for (i = 0; i < im->list.count; i++)
 		im->list.fresh += !im->list.items[i].known;

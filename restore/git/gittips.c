@@ -564,8 +564,7 @@ int gittips_read(struct store *store, const struct entry *base,
 	    note_others(&now, &old_git, &git, &t, err) < 0 ||
 	    subtract(&old, &now, &t, err) < 0)
 		return -err->num;
-	*ret = t;
-	t = (struct gittips){0};
+	*ret = TAKE(t);
 	return 0;
 }
 

@@ -70,8 +70,7 @@ int hunks_make(const struct buf *old, const struct buf *now, struct hunks *ret,
 
 	if (got < 0)
 		return got;
-	*ret = h;
-	h = (struct hunks){0};
+	*ret = TAKE(h);
 	return got;
 }
 

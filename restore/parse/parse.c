@@ -193,8 +193,7 @@ static int read_answer(enum parse_op op, struct buf *ret, struct err *err)
 		return parse_refuse(err);
 	if (head.status)
 		return fail_as_told(&head, &data, err);
-	*ret = data;
-	data = (struct buf){0};
+	*ret = TAKE(data);
 	return 0;
 }
 

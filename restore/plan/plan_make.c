@@ -245,7 +245,6 @@ int plan_make(struct store *store, const struct entry *base,
 		if (plan.steps.items[i].how == STEP_PLAIN &&
 		    plan_is_over(&plan, plan.steps.items[i].path))
 			plan.steps.items[i].how = STEP_OVER;
-	*ret = plan;
-	plan = (struct plan){0};
+	*ret = TAKE(plan);
 	return 0;
 }

@@ -141,8 +141,7 @@ int tombstones_load(struct store *s, struct tombstones *ret, struct err *err)
 		return got;
 	if (!decode_tombstones(&bytes, &g))
 		return fail(err, EBADMSG, "it is damaged");
-	*ret = g;
-	g = (struct tombstones){0};
+	*ret = TAKE(g);
 	return 0;
 }
 
@@ -298,8 +297,7 @@ void known_missing_load(struct store *s, struct known_missing_list *ret)
 	}
 	if (!dec_end(&d))
 		return;
-	*ret = list;
-	list = (struct known_missing_list){0};
+	*ret = TAKE(list);
 }
 
 int known_missing_save(struct store *s, const struct known_missing_list *list,

@@ -275,8 +275,7 @@ int trash_snapshots(struct store *s, struct trash_list *ret, struct err *err)
 			return -err->num;
 	}
 	VEC_SORT(&list, compare_trash_seqs);
-	*ret = list;
-	list = (struct trash_list){0};
+	*ret = TAKE(list);
 	return 0;
 }
 
