@@ -25,11 +25,6 @@ static const char *const none[] = {NULL};
 /* All paths, and those of the project's own .git. */
 static const char *const with_git[] = {"", ".git", NULL};
 
-static bool is_home(const struct apply_plan *a, size_t index)
-{
-	return index == a->p->session.root_count;
-}
-
 /* The paths to plan; NULL: all. */
 static const char *const *plan_paths(const struct apply_plan *a, size_t index)
 {
@@ -109,7 +104,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 {
 	struct changeset_root *root = &a->change.roots[index];
 	struct store *store = a->c->store;
-	bool home = is_home(a, index);
+	bool home = a->changes.roots[index].home;
 	const char *path = apply_plan_root_path(a, index);
 	auto_free char *above = home ? NULL : risk_above(path);
 	auto_free char *hooks =
@@ -151,13 +146,14 @@ int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 		struct changeset_root *root = &a->change.roots[i];
 
 		if (plan_root(a, i, resolve, err) < 0)
-			return is_home(a, i) ? -err->num
-					     : apply_plan_name_root(a, i, err);
+			return a->changes.roots[i].home
+				       ? -err->num
+				       : apply_plan_name_root(a, i, err);
 		/* The project and a home directory that was named are part of
 		 * the action even when nothing is done in them. */
-		root->excluded =
-			i && (is_home(a, i) ? !resolve_run_home_paths(a->p)
-					    : !plan_has_effect(&root->plan));
+		root->excluded = i && (a->changes.roots[i].home
+					       ? !resolve_run_home_paths(a->p)
+					       : !plan_has_effect(&root->plan));
 	}
 	return 0;
 }
@@ -241,7 +237,7 @@ static bool plan_makes_end(const struct plan *plan, const char *path)
 static bool leaves_end(const struct apply_plan *a, size_t root,
 		       const char *path)
 {
-	if (is_home(a, root) && !resolve_run_home_paths(a->p))
+	if (a->changes.roots[root].home && !resolve_run_home_paths(a->p))
 		return true;
 	return a->change.roots[root].picked &&
 	       !plan_makes_end(&a->change.roots[root].plan, path);

@@ -44,8 +44,6 @@ void review_show_risks(const struct review *r, const struct review_item *item,
 /* "3/14 M src/a.c +12 -3" with a rule, and the notes on the item. */
 void review_show_title(struct review *r, struct review_item *it, size_t number,
 		       size_t count, struct styled *to);
-/* A hunk, its head first. */
-void review_show_hunk(const struct hunk *h, struct styled *to);
 /* The text of one part, at most so many lines (0: all). Returns the number of
  * those that were left out. */
 size_t review_show_part(struct review *r, struct review_item *item, size_t part,

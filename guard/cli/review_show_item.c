@@ -123,7 +123,8 @@ static size_t show_changed_lines(const struct hunk *h, size_t at,
 	return old + now;
 }
 
-void review_show_hunk(const struct hunk *h, struct styled *to)
+/* The head first. */
+static void show_hunk(const struct hunk *h, struct styled *to)
 {
 	AUTO(buf) struct buf head = {0};
 	size_t i = 0;
@@ -172,7 +173,7 @@ static void show_moved_text(struct review *r, struct review_item *item,
 	if (review_moved_hunks(r, item, &a, &b, &hunks, &err) < 0)
 		styled_line(to, LINE_PLAIN, "cannot be shown: %s", err.text);
 	for (i = 0; i < hunks.count; i++)
-		review_show_hunk(&hunks.items[i], to);
+		show_hunk(&hunks.items[i], to);
 }
 
 static void show_group(struct review *r, struct review_item *item,
@@ -228,7 +229,7 @@ static void show_part(struct review *r, struct review_item *item, size_t part,
 	else if (review_open(r, item, &err) < 0)
 		styled_line(to, LINE_PLAIN, "cannot be shown: %s", err.text);
 	else if (review_hunk(item, part))
-		review_show_hunk(review_hunk(item, part), to);
+		show_hunk(review_hunk(item, part), to);
 	else
 		show_other_part(item, e, to);
 }

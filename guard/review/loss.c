@@ -346,7 +346,7 @@ static bool is_build_output(const char *path)
 	return false;
 }
 
-static bool is_binary(const struct buf *b)
+static bool has_early_nul(const struct buf *b)
 {
 	return b->len && memchr(b->data, '\0', b->len < 8000 ? b->len : 8000);
 }
@@ -404,13 +404,13 @@ static bool is_replaced(const struct judge *j, const struct gitcopies *git,
 
 	if (!S_ISREG(side->mode)) {
 		/* Deleted. An edit of blanks alone is no work. */
-		return !tracked || is_binary(old) ||
+		return !tracked || has_early_nul(old) ||
 		       loss_of_lines(old, &head, NULL);
 	}
 	if (!side->size)
 		return true;
 	if (c->old.size > LOSS_TEXT_MAX || side->size > LOSS_TEXT_MAX ||
-	    is_binary(old))
+	    has_early_nul(old))
 		return has_other_blocks(j, c, path, side->size);
 	if (changes_read(j->view->root, path, side->mode, true, &now,
 			 &ignored) < 0)

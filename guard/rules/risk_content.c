@@ -379,13 +379,6 @@ static size_t judge_lines(const struct risk_rule *rule, enum risk_as as,
 	return matches;
 }
 
-static bool begins_with(const struct buf *b, const char *text)
-{
-	size_t len = strlen(text);
-
-	return b->len >= len && memcmp(b->data, text, len) == 0;
-}
-
 /* got: as from risk_lines_parse(). */
 static void add_unparsed(int got, const struct err *err, enum risk_level level,
 			 struct risks *ret)
@@ -427,7 +420,9 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 	int got;
 
 	if (as == AS_AGENT)
-		as = begins_with(now, "#!") ? AS_NAME : agent_file_as(path);
+		as = now->len > 1 && memcmp(now->data, "#!", 2) == 0
+			     ? AS_NAME
+			     : agent_file_as(path);
 	if (as == AS_NAME || risk_has_nul(now)) {
 		risk_add(ret, rule, buf_same(old, now) ? RISK_NOTE : RISK_NONE);
 		return;
