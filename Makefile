@@ -116,7 +116,7 @@ $(BUILD)/shipped.c: $(TEXTS) $(sort $(dir $(TEXTS)))
 		sed -e 's/[\"]/\\&/g' -e 's/.*/"&\\n"/' "$$text"; \
 		echo '},'; \
 	done; echo '{0} };'; } >$@.new
-	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	$(Q)mv $@.new $@
 
 $(BUILD)/obj/shipped.o: $(BUILD)/shipped.c
 	@mkdir -p $(@D)

@@ -234,7 +234,8 @@ static int set_limits(struct parsed *p, const struct options *o,
 		return -err->num;
 	if (o->versions && o->versions < VERSIONS_MIN_MS)
 		return fail(err, EINVAL,
-			    "--versions must be at least 0.1s, or 0 for none");
+			    "--versions must be a time of at least 0.1s, or 0 "
+			    "for none");
 	r->versions_ms = o->versions;
 	r->timeout_ms = o->timeout;
 	r->layer_bytes = o->layer_size;

@@ -101,7 +101,7 @@ manifest "$HOME" >"$T/after"
 ok 'the refused apply changes no file' same "$T/before" "$T/after"
 
 gives 2 'two answers are refused' guard apply -y --ours --theirs
-says "$err" 'only one of'
+says "$err" '--ours and --theirs exclude each other'
 gives 1 'apply --merge is refused for binary files' guard apply -y --merge
 says "$err" both/binary
 silent "$err" both/text
