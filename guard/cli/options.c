@@ -51,8 +51,8 @@ int options_usage_error(const struct options *o, const char *format, ...)
 		text = NULL;
 	va_end(ap);
 	(void)fprintf(output_stderr(),
-		      "guard: %s: %s\nguard: see `guard %s --help`\n",
-		      o->verb->name, text ? text : "", o->verb->name);
+		      "guard: %s: %s\nguard: see `guard %s --help`\n", o->typed,
+		      text ? text : "", o->typed);
 	return STATUS_USAGE;
 }
 
@@ -476,6 +476,7 @@ enum options_got options_parse(const struct verb *verb, int argc, char **argv,
 	/* getopt moves the operands about. */
 	*ret = (struct options){
 		.verb = verb,
+		.typed = argv[0],
 		.dashed = words_after_dashes(argc, argv),
 	};
 	for (i = 1; i < argc; i++)

@@ -294,6 +294,7 @@ function print_struct(    i, v) {
 	print "enum {\n" constants "};\n"
 	print "struct options {"
 	print "\tconst struct verb *verb;"
+	print "\tconst char *typed; /* the name of the verb that was given */"
 	print "\tchar **words; /* all arguments, as they were given */"
 	print "\tchar **operands; /* ended by NULL */"
 	print "\tint count; /* operands */"
