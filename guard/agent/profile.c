@@ -209,6 +209,13 @@ static int add_profile_line(struct profile *p, const char *file,
 			    "profiles are in ~/.config/guard/agents",
 			    name);
 	item.word = (enum profile_word)i;
+	/* With the comment in it, a path would name nothing. */
+	if (item.word != PROFILE_WRITE &&
+	    (strstr(line, " #") || strstr(line, "\t#")))
+		return fail(err, EINVAL,
+			    "%s: a comment stands on a line of its own, above "
+			    "this one",
+			    text_quote(line));
 	line += len;
 	line += strspn(line, " \t");
 	if (set_item_value(&item, line, err) < 0)

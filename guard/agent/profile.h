@@ -3,6 +3,9 @@
  *
  *	line = blank | "#" anything | word blank value
  *
+ * A # behind a blank is refused in a value, but for the text of write: a
+ * comment there would silently be part of it.
+ *
  *	home DIR	a directory of guard's own in its place, kept
  *			between runs
  *	seed PATH	settings that are copied into a new home from the

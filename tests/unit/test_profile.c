@@ -83,6 +83,29 @@ static void a_wrong_line_is_named(void **state)
 	refused(false, "env A-B=x\n", "'F':1:", "letters");
 }
 
+/* Such a path would hide nothing, and such a value would be another one. */
+static void a_comment_behind_a_line_is_refused(void **state)
+{
+	static const char *const lines[] = {
+		"hide ~/d # x", "hide /d\t#x",	    "hide # x",
+		"ro /d # x",	"env A=b # x",	    "noise *.o # x",
+		"nested # a=b", "data ~/a#b,c # x", "login ~/.a/b # x",
+	};
+	AUTO(profile) struct profile p = {0};
+	struct err err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		refused(false, lines[i], "'F':1:", "a line of its own");
+	refused(true, "ro a\nhide d # x", "'F':2:", "a line of its own");
+	/* The text of a file may be one. */
+	assert_int_equal(parse(&p, false, "write ~/.a/b # x\nhide ~/c#d", &err),
+			 0);
+	assert_string_equal(p.items[0].text, "# x");
+	assert_string_equal(p.items[1].value, "c#d");
+}
+
 static void a_project_may_only_forbid(void **state)
 {
 	static const char *const loosening[] = {
@@ -202,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_keep_their_order_and_place),
 		cmocka_unit_test(a_wrong_line_is_named),
+		cmocka_unit_test(a_comment_behind_a_line_is_refused),
 		cmocka_unit_test(a_project_may_only_forbid),
 		cmocka_unit_test(a_glob_matches_all_below_it),
 		cmocka_unit_test(what_is_no_text_is_refused),
