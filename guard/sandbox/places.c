@@ -33,7 +33,7 @@ struct place_rule {
 		RULE_SETTING, /* name: of its file; rest: its key */
 		RULE_WORD,
 	} kind;
-	unsigned int how;
+	unsigned int how, number; /* number: of its line */
 	const char *name, *rest, *before;
 };
 
@@ -50,6 +50,33 @@ static char *split_at(char *at, const char *text)
 	return found + strlen(text);
 }
 
+/* Whether no character is one that only a typing error puts there: a comment
+ * or a blank behind the place, which would be part of its name. */
+static bool is_clean(const char *line)
+{
+	size_t len = strlen(line);
+
+	return !strpbrk(line, "\t\r") && !strstr(line, "  ") &&
+	       !strstr(line, " #") && line[len - 1] != ' ' &&
+	       line[len - 1] != '/';
+}
+
+/* A path below a directory, with a * in its last part only. */
+static bool is_place(const char *path)
+{
+	const char *star = strchr(path, '*');
+
+	return path_ok(path) && !strchr(path, ':') &&
+	       !(star && strchr(star, '/'));
+}
+
+static bool is_word(const char *name)
+{
+	return *name && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz"
+				     "0123456789_") == strlen(name);
+}
+
 /* False: no line of such a list. */
 static bool parse_rule(char *line, struct place_rule *ret)
 {
@@ -62,36 +89,42 @@ static bool parse_rule(char *line, struct place_rule *ret)
 		     {"prose", PLACE_PROSE},
 		     {"move", 0},
 		     {"word", 0}};
+	bool clean = is_clean(line);
 	char *at = split_at(line, " "), *rest;
 	size_t i = 0;
 
 	while (i < sizeof(verbs) / sizeof(*verbs) &&
 	       strcmp(verbs[i].name, line) != 0)
 		i++;
-	if (i == sizeof(verbs) / sizeof(*verbs) || !*at)
+	if (i == sizeof(verbs) / sizeof(*verbs) || !*at || !clean)
 		return false;
-	*ret = (struct place_rule){.how = verbs[i].how, .name = at};
+	*ret = (struct place_rule){
+		.how = verbs[i].how, .name = at, .rest = "", .before = ""};
 	if (strcmp(line, "word") == 0) {
 		ret->kind = RULE_WORD;
-	} else if (strcmp(line, "move") == 0) {
-		ret->kind = RULE_MOVE;
-		ret->name = at + 1;
-		ret->rest = split_at(at, " ~/");
-		return *at == '$';
-	} else if (*at == '$') {
-		ret->kind = RULE_VARIABLE;
-		ret->name = at + 1;
-	} else if (*at == '/') {
-		ret->kind = RULE_MACHINE;
-	} else {
-		ret->name = at + 2;
-		rest = split_at(at, ": ");
-		ret->before = split_at(rest, " ");
-		ret->rest = rest;
-		ret->kind = *rest ? RULE_SETTING : RULE_HOME;
-		return strncmp(at, "~/", 2) == 0;
+		return is_word(at);
 	}
-	return true;
+	if (*at == '$') {
+		ret->kind = verbs[i].how ? RULE_VARIABLE : RULE_MOVE;
+		ret->name = at + 1;
+		if (ret->kind == RULE_MOVE)
+			ret->rest = split_at(at, " ~/");
+		return is_word(ret->name) && is_place(ret->rest) &&
+		       !strchr(ret->rest, '*');
+	}
+	if (!verbs[i].how)
+		return false;
+	if (*at == '/') {
+		ret->kind = RULE_MACHINE;
+		return is_place(at + 1);
+	}
+	ret->name = at + 2;
+	rest = split_at(at, ": ");
+	ret->before = split_at(rest, " ");
+	ret->rest = rest;
+	ret->kind = *rest ? RULE_SETTING : RULE_HOME;
+	return strncmp(at, "~/", 2) == 0 && is_place(ret->name) &&
+	       !(*rest && strchr(ret->name, '*'));
 }
 
 /* The number of the first line that is no rule; 0: all are. text: kept. */
@@ -108,21 +141,56 @@ static unsigned int load_rules(char *text)
 			continue;
 		if (!parse_rule(text, &rule))
 			return number;
+		rule.number = number;
 		*VEC_ADD(&rules) = rule;
 	}
 	return 0;
+}
+
+static bool is_variable(const struct place_rule *r)
+{
+	return r->kind == RULE_MOVE || r->kind == RULE_VARIABLE;
+}
+
+/* What is wrong with a rule among the others; NULL: nothing. */
+static const char *why_useless(const struct place_rule *r)
+{
+	const struct place_rule *other;
+	bool below = r->kind != RULE_MOVE || !*r->rest;
+
+	for (other = rules.items; other < r; other++)
+		if (strcmp(other->name, r->name) == 0 &&
+		    (is_variable(r)
+			     ? is_variable(other)
+			     : other->kind == r->kind &&
+				       strcmp(other->rest, r->rest) == 0 &&
+				       strcmp(other->before, r->before) == 0))
+			return "a line above has the same place";
+	for (other = rules.items; other < rules.items + rules.count; other++)
+		below |= other->kind == RULE_HOME &&
+			 path_below(other->name, r->rest);
+	return below ? NULL : "no line has a place below this path";
 }
 
 int places_check(const char *path, const char *text, struct err *err)
 {
 	auto_free char *copy = mem_strdup(text);
 	unsigned int bad = load_rules(copy);
+	const char *why = "expected hide, copy, hide-copy or prose and a "
+			  "place, move or word; a comment stands on a line of "
+			  "its own";
+	size_t i;
 
+	for (i = 0; i < rules.count && !bad; i++) {
+		const char *useless = why_useless(&rules.items[i]);
+
+		if (useless) {
+			why = useless;
+			bad = rules.items[i].number;
+		}
+	}
 	VEC_FREE(&rules);
-	return bad ? fail(err, EINVAL,
-			  "%s:%u: expected hide, copy, hide-copy or prose and "
-			  "a place, move or word",
-			  text_quote(path), bad)
+	return bad ? fail(err, EINVAL, "%s:%u: %s", text_quote(path), bad, why)
 		   : 0;
 }
 

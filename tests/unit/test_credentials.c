@@ -459,6 +459,72 @@ static void a_place_in_a_closed_directory_is_found(void **state)
 	remove_home(home);
 }
 
+/* With it, a place would silently stay readable. */
+static void a_mistake_in_the_list_is_named(void **state)
+{
+	static const char *const lines[] = {
+		"hide ~/.a # x",
+		"hide ~/.a ",
+		"hide ~/.a\t",
+		"hide ~/.a\r",
+		"hide ~/.a/",
+		"hide ~/.a//b",
+		"hide ~/a/../b",
+		"hide ~/./a",
+		"hide ~/*/b",
+		"hide  ~/.a",
+		"hide .a",
+		"hide ~/.a:",
+		"hide /a/",
+		"hide /a/*/b",
+		"hide $A/.config",
+		"hide $",
+		"hide $A ~/.first",
+		"hide ~/a:  b",
+		"hide ~/a*: b",
+		"move ~/.first",
+		"move $A .first",
+		"move $A ~/",
+		"move $A ~/.firsT",
+		"move $A/b ~/.first",
+		"word A B",
+		"hide ~/.first/a",
+		"copy ~/.first/a",
+		"copy $FIRST",
+		"move $FIRST ~/.first",
+		"hides ~/.a",
+		"hide",
+	};
+	static const char *const good[] = {
+		"hide ~/.a b",	      "hide ~/.first/*",
+		"move $A ~/.first",   "move $A",
+		"move $A ~/.first/a", "hide ~/a: b c d",
+		"hide ~/.first/a: b", "word FIRST",
+		"hide /.first/a",
+	};
+	struct err err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		auto_free char *text = mem_printf(
+			"hide ~/.first/a\nhide $FIRST\n%s\n", lines[i]);
+
+		err.text[0] = '\0';
+		if (places_check("F", text, &err) == 0)
+			print_error("taken: %s\n", lines[i]);
+		assert_int_equal(strncmp(err.text, "'F':3: ", 7), 0);
+	}
+	for (i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		auto_free char *text =
+			mem_printf("hide ~/.first/a\n%s\n", good[i]);
+
+		assert_int_equal(places_check("F", text, &err), 0);
+	}
+	assert_int_equal(
+		places_check(PLACES_LIST, shipped_text(PLACES_LIST), &err), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -473,6 +539,7 @@ int main(void)
 		cmocka_unit_test(histories_are_found_four_levels_deep),
 		cmocka_unit_test(places_of_the_machine_and_of_root_are_found),
 		cmocka_unit_test(a_place_in_a_closed_directory_is_found),
+		cmocka_unit_test(a_mistake_in_the_list_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
