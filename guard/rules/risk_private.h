@@ -83,6 +83,7 @@ struct rule_files {
 struct rule_sample {
 	bool fires;
 	const char *text; /* PATH [[OLD] ~> NEW] */
+	unsigned int number; /* of its line */
 };
 
 struct rule {

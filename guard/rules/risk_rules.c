@@ -7,12 +7,13 @@
  *	off ID [GLOB]		lowers a rule (in the user's rules only)
  *
  * or says more of the rule above. Lines of the same word are alternatives, and
- * a REGEX, an extended one, is the rest of its line:
+ * a REGEX, an extended one, is the rest of its line. A comment there would be
+ * part of it, so that a # behind a blank is refused, but for samples:
  *
  *	files CLASS GLOB...	such files have the rule
  *	lines CLASS		judges the lines of files of that class
- *	code FILE		found by the functions of that source (guard
- *only) at REGEX		lines at such a place: "jobs.test.steps.run"
+ *	code FILE		functions of that source find it (guard's own)
+ *	at REGEX		lines at such a place: "jobs.test.steps.run"
  *	adds REGEX		the change adds a line that matches
  *	adds-not REGEX		the change adds a line that does not match
  *	removes [REGEX]		the change removes such a line
@@ -234,7 +235,7 @@ static int parse_class(const char *name, enum risk_as *ret, struct err *err)
 	size_t i;
 
 	for (i = 0; i < sizeof(classes) / sizeof(*classes); i++)
-		if (strcmp(classes[i], name) == 0) {
+		if (classes[i] && strcmp(classes[i], name) == 0) {
 			*ret = (enum risk_as)i;
 			return 0;
 		}
@@ -316,6 +317,12 @@ static int add_word(const struct rule_parser *p, const struct rule_word *word,
 	if (word->value && !*value)
 		return fail(err, EINVAL, "%s: the value is missing",
 			    word->name);
+	if (word->kind != WORD_SAMPLE &&
+	    (*value == '#' || strstr(value, " #") || strstr(value, "\t#")))
+		return fail(err, EINVAL,
+			    "%s: a comment stands on a line of its own; for "
+			    "the character, write [#]",
+			    word->name);
 	switch (word->kind) {
 	case WORD_FILES:
 		return add_files(r, value, err);
@@ -325,8 +332,10 @@ static int add_word(const struct rule_parser *p, const struct rule_word *word,
 		r->code = !p->user;
 		return 0;
 	case WORD_SAMPLE:
-		*VEC_ADD(&r->samples) = (struct rule_sample){
-			.fires = *word->name == 'f', .text = value};
+		*VEC_ADD(&r->samples) =
+			(struct rule_sample){.fires = *word->name == 'f',
+					     .text = value,
+					     .number = p->number};
 		return 0;
 	case WORD_OR:
 		*VEC_ADD(&r->conditions) = (struct rule_condition){0};
@@ -468,7 +477,8 @@ static int parse_line(struct rule_parser *p, char *line, struct err *err)
 					     [RISK_HIGH] = "high",
 					     [RISK_CRITICAL] = "critical"};
 	char *value = line + strcspn(line, " \t");
-	size_t i;
+	size_t i, level = 0;
+	bool off;
 
 	if (!*line || *line == '#')
 		return 0;
@@ -479,21 +489,24 @@ static int parse_line(struct rule_parser *p, char *line, struct err *err)
 		if (strcmp(words[i].name, line) == 0 && open_rule(p) &&
 		    !open_rule(p)->off)
 			return add_word(p, &words[i], value, err);
+	while (level < sizeof(levels) / sizeof(*levels) &&
+	       strcmp(levels[level], line) != 0)
+		level++;
+	off = strcmp(line, "off") == 0 && p->user;
+	/* Before the rule above is judged, which lacks a misspelt line. */
+	if (level == sizeof(levels) / sizeof(*levels) && !off)
+		return fail(err, EINVAL,
+			    "%s: no line of the rule above, and a rule begins "
+			    "with note, high, critical or off",
+			    text_quote(line));
 	if (check_rule(p, err) < 0)
 		return -err->num;
-	if (strcmp(line, "off") == 0 && p->user)
+	if (off)
 		return add_off(p, value, err);
-	for (i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
-		if (strcmp(levels[i], line) != 0)
-			continue;
-		if (i != RISK_NONE)
-			return begin_rule(p, (enum risk_level)i, value, err);
-		(void)new_rule(p, value, RISK_NONE, NULL);
-		return 0;
-	}
-	return fail(err, EINVAL,
-		    "%s: a rule begins with note, high, critical or off",
-		    text_quote(line));
+	if (level != RISK_NONE)
+		return begin_rule(p, (enum risk_level)level, value, err);
+	(void)new_rule(p, value, RISK_NONE, NULL);
+	return 0;
 }
 
 /* The list keeps a copy of the text, in which its words end in a NUL. */

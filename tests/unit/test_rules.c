@@ -728,6 +728,9 @@ static void a_line_that_is_no_rule_is_an_error(void **state)
 		"high a \"c\"\nfiles any x\nor",
 		"define A",
 		"adds x",
+		"high a \"c\"\nfile any nosuch",
+		"high a \"c\"\nfiles any nosuch # x",
+		"high a \"c\"\nadds nosuch #x",
 	};
 	size_t wrong = 0, i;
 
@@ -795,12 +798,19 @@ static bool sample_fires(const char *id, const char *sample)
 	return false;
 }
 
-static bool check_sample(const char *id, const struct rule_sample *s)
+static const char *const texts[RULES_SHIPPED] = {
+	[RULES_CODE] = RULES_SHIPPED_DIR "/code.rules",
+	[RULES_LINES] = RULES_SHIPPED_DIR "/lines.rules",
+	[RULES_NAMES] = RULES_SHIPPED_DIR "/names.rules",
+};
+
+static bool check_sample(const char *text, const char *id,
+			 const struct rule_sample *s)
 {
 	if (sample_fires(id, s->text) == s->fires)
 		return true;
-	print_error("%s: %s %s\n", id, s->fires ? "not for" : "also for",
-		    s->text);
+	print_error("%s:%u: %s %s for %s\n", text, s->number, id,
+		    s->fires ? "does not fire" : "fires", s->text);
 	return false;
 }
 
@@ -817,12 +827,69 @@ static void each_rule_fires_for_its_samples_alone(void **state)
 			for (k = 0; k < l->items[i].samples.count; k++) {
 				samples++;
 				wrong += !check_sample(
-					l->items[i].rule.id,
+					texts[which], l->items[i].rule.id,
 					&l->items[i].samples.items[k]);
 			}
 	}
 	assert_int_equal(wrong, 0);
 	assert_true(samples > 150);
+}
+
+/* A file of the glob's own text, which every glob that is as wide matches. */
+static bool check_glob(const struct rule *rule, const char *glob, size_t len)
+{
+	auto_free char *path = mem_printf("%.*s%s", (int)len, glob,
+					  glob[len - 1] == '/' ? "x" : "");
+	enum risk_as as;
+	const struct risk_rule *first = risk_name_rule(path, &as);
+
+	if (first == &rule->rule)
+		return true;
+	print_error("%s:%u: %s: rule %s has %.*s already\n", texts[RULES_NAMES],
+		    rule->number, rule->rule.id, first ? first->id : "none",
+		    (int)len, glob);
+	return false;
+}
+
+static void no_glob_is_behind_one_of_an_earlier_rule(void **state)
+{
+	const struct rule_list *l = rule_list_shipped(RULES_NAMES);
+	size_t wrong = 0, i, k, len;
+
+	(void)state;
+	for (i = 0; i < l->count; i++)
+		for (k = 0; k < l->items[i].files.count; k++) {
+			const char *at = l->items[i].files.items[k].globs;
+
+			for (; *at; at += len + strspn(at + len, " \t")) {
+				len = strcspn(at, " \t");
+				wrong += !check_glob(&l->items[i], at, len);
+			}
+		}
+	assert_int_equal(wrong, 0);
+}
+
+static void an_id_has_one_level(void **state)
+{
+	size_t wrong = 0, i;
+	enum rule_text which;
+
+	(void)state;
+	for (which = 0; which < RULES_SHIPPED; which++) {
+		const struct rule_list *l = rule_list_shipped(which);
+
+		for (i = 0; i < l->count; i++) {
+			const struct rule *r = &l->items[i];
+
+			if (r->rule.level == RISK_NONE ||
+			    r->rule.level == risk_id_level(r->rule.id))
+				continue;
+			print_error("%s:%u: %s has another level, too\n",
+				    texts[which], r->number, r->rule.id);
+			wrong++;
+		}
+	}
+	assert_int_equal(wrong, 0);
 }
 
 static void only_critical_rules_ask_for_a_consent(void **state)
@@ -872,6 +939,8 @@ int main(void)
 		cmocka_unit_test(the_users_rules_are_judged_like_others),
 		cmocka_unit_test(a_line_that_is_no_rule_is_an_error),
 		cmocka_unit_test(each_rule_fires_for_its_samples_alone),
+		cmocka_unit_test(no_glob_is_behind_one_of_an_earlier_rule),
+		cmocka_unit_test(an_id_has_one_level),
 		cmocka_unit_test(only_critical_rules_ask_for_a_consent),
 	};
 
