@@ -14,8 +14,9 @@
 #
 # The operands and options of a verb follow its line.
 
-function fail(why) {
-	print "guard/cli/verbs.txt:" FNR ": " why >"/dev/stderr"
+# line: 0 is the one that is read.
+function fail(why, line) {
+	print "guard/cli/verbs.txt:" (line ? line : FNR) ": " why >"/dev/stderr"
 	failed = 1
 	exit 1
 }
@@ -33,17 +34,22 @@ function after(text, words) {
 # "-n --number N" is split into the parts of an option.
 function read_head(text,    n, i, part) {
 	n = split(text, part, " ")
-	options++
-	for (i = 1; i <= n; i++)
+	line_of[++options] = FNR
+	for (i = 1; i <= n; i++) {
+		if (part[i] ~ /^(-h|--help)$/ ||
+		    (part[i] ~ /^-/ && (verbs, part[i]) in given))
+			fail("the option " part[i] " is there already")
+		given[verbs, part[i]] = 1
 		if (part[i] ~ /^--/)
 			name[options] = substr(part[i], 3)
 		else if (part[i] ~ /^-.$/)
 			letter[options] = substr(part[i], 2)
 		else
 			value[options] = part[i]
+	}
 	called[options] = name[options] == "" ? letter[options] : name[options]
-	if (called[options] == "" || (verbs, called[options]) in option_of)
-		fail("an option without a name, or twice: " text)
+	if (called[options] == "")
+		fail("an option without a name: " text)
 	option_of[verbs, called[options]] = options
 	last[verbs] = options
 }
@@ -53,6 +59,8 @@ function read_option(text,    at, i, c) {
 	at = index(text, ": ")
 	read_head(at ? substr(text, 1, at - 1) : text)
 	help[options] = at ? substr(text, at + 2) : ""
+	if (at && help[options] ~ /^ *$/)
+		fail("the help of the option is missing: " text)
 	if (at)
 		return
 	c = option_of[0, called[options]]
@@ -70,6 +78,8 @@ function read_foreign(text,    at) {
 	kind[options] = text ~ /^is -/ ? "SAME" : text ~ /^is refused: / ? \
 		"REFUSED" : "UNUSED"
 	sub(/^(is --?|is refused: |has no effect: )/, "", text)
+	if (text ~ /^ *$/)
+		fail("what the option is, is missing")
 	help[options] = text
 }
 
@@ -197,6 +207,21 @@ $1 == "|" {
 
 {
 	fail("not a line of the table")
+}
+
+# A group of one option excludes nothing: the other one is misspelt.
+function check_groups(    v, o, members) {
+	for (v = 1; v <= verbs; v++) {
+		for (o = first[v]; o <= last[v]; o++)
+			if ((o, "group") in detail)
+				members[v, detail[o, "group"]]++
+		for (o = first[v]; o <= last[v]; o++)
+			if ((o, "group") in detail &&
+			    members[v, detail[o, "group"]] < 2)
+				fail("no other option of " verb[v] " is in " \
+					"the group " detail[o, "group"],
+					line_of[o])
+	}
 }
 
 # --- the table ---
@@ -494,6 +519,7 @@ function print_calls(    v) {
 END {
 	if (failed)
 		exit 1
+	check_groups()
 	if (make == "table")
 		print_table()
 	else if (make == "calls")
