@@ -1,10 +1,10 @@
 /* users: one */
+#include "guard/rules/risk_rules.c"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,9 @@
 #include "base/auto.h"
 #include "base/err.h"
 #include "guard/parse/parse_worker.h"
-#include "guard/rules/risk_private.h"
+
+#undef fail
+#include <cmocka.h>
 
 #define FILE_MODE (S_IFREG | 0644)
 
@@ -798,12 +800,6 @@ static bool sample_fires(const char *id, const char *sample)
 	return false;
 }
 
-static const char *const texts[RULES_SHIPPED] = {
-	[RULES_CODE] = RULES_SHIPPED_DIR "/code.rules",
-	[RULES_LINES] = RULES_SHIPPED_DIR "/lines.rules",
-	[RULES_NAMES] = RULES_SHIPPED_DIR "/names.rules",
-};
-
 static bool check_sample(const char *text, const char *id,
 			 const struct rule_sample *s)
 {
@@ -827,7 +823,8 @@ static void each_rule_fires_for_its_samples_alone(void **state)
 			for (k = 0; k < l->items[i].samples.count; k++) {
 				samples++;
 				wrong += !check_sample(
-					texts[which], l->items[i].rule.id,
+					shipped_paths[which],
+					l->items[i].rule.id,
 					&l->items[i].samples.items[k]);
 			}
 	}
@@ -845,9 +842,9 @@ static bool check_glob(const struct rule *rule, const char *glob, size_t len)
 
 	if (first == &rule->rule)
 		return true;
-	print_error("%s:%u: %s: rule %s has %.*s already\n", texts[RULES_NAMES],
-		    rule->number, rule->rule.id, first ? first->id : "none",
-		    (int)len, glob);
+	print_error("%s:%u: %s: rule %s has %.*s already\n",
+		    shipped_paths[RULES_NAMES], rule->number, rule->rule.id,
+		    first ? first->id : "none", (int)len, glob);
 	return false;
 }
 
@@ -869,6 +866,18 @@ static void no_glob_is_behind_one_of_an_earlier_rule(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+static void each_class_has_a_word(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+		if (!classes[i])
+			fail_msg("classes[] lacks the row %zu of enum risk_as",
+				 i);
+	assert_int_equal(i, AS_TOOL + 1);
+}
+
 static void an_id_has_one_level(void **state)
 {
 	size_t wrong = 0, i;
@@ -885,7 +894,8 @@ static void an_id_has_one_level(void **state)
 			    r->rule.level == risk_id_level(r->rule.id))
 				continue;
 			print_error("%s:%u: %s has another level, too\n",
-				    texts[which], r->number, r->rule.id);
+				    shipped_paths[which], r->number,
+				    r->rule.id);
 			wrong++;
 		}
 	}
@@ -940,6 +950,7 @@ int main(void)
 		cmocka_unit_test(a_line_that_is_no_rule_is_an_error),
 		cmocka_unit_test(each_rule_fires_for_its_samples_alone),
 		cmocka_unit_test(no_glob_is_behind_one_of_an_earlier_rule),
+		cmocka_unit_test(each_class_has_a_word),
 		cmocka_unit_test(an_id_has_one_level),
 		cmocka_unit_test(only_critical_rules_ask_for_a_consent),
 	};
