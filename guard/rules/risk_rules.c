@@ -187,23 +187,38 @@ static struct rule_condition *open_condition(struct rule *r)
 	return &r->conditions.items[r->conditions.count - 1];
 }
 
-/* Adds an alternative; $NAME: the lines that define it. */
-static void join_regex(const struct rule_parser *p, char **to,
-		       const char *regex)
+static bool is_defined_name(const char *text)
 {
+	return *text && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz"
+				     "0123456789_-") == strlen(text);
+}
+
+/* Adds an alternative; $NAME: the lines that define it. */
+static int join_regex(const struct rule_parser *p, char **to, const char *regex,
+		      struct err *err)
+{
+	bool defined = *regex != '$' || !is_defined_name(regex + 1);
 	char *joined;
 	size_t i;
 
 	for (i = 0; *regex == '$' && i < p->to->count; i++) {
 		const struct rule *r = &p->to->items[i];
 
-		if (r->rule.level == RISK_NONE &&
-		    strcmp(r->rule.id, regex + 1) == 0)
+		if (r->rule.level == RISK_NONE && r->conditions.count &&
+		    r->conditions.items[0].text &&
+		    strcmp(r->rule.id, regex + 1) == 0) {
 			regex = r->conditions.items[0].text;
+			defined = true;
+		}
 	}
+	if (!defined)
+		return fail(err, EINVAL, "%s: no lines above define it",
+			    text_quote(regex));
 	joined = mem_printf("%s%s%s", *to ? *to : "", *to ? "|" : "", regex);
 	free(*to);
 	*to = joined;
+	return 0;
 }
 
 /* The next word, ended by a NUL; in quotes it may have blanks, and \" and \\\\.
@@ -297,14 +312,14 @@ static int add_to_condition(const struct rule_parser *p,
 	if (word->kind == WORD_CASE) {
 		c->any_case = true;
 	} else if (word->kind == WORD_AT) {
-		join_regex(p, &c->at, value);
+		return join_regex(p, &c->at, value, err);
 	} else if (c->text && c->on != word->on) {
 		return fail(err, EINVAL, "%s: it belongs below another 'or'",
 			    word->name);
 	} else {
 		c->on = word->on;
 		if (*value)
-			join_regex(p, &c->text, value);
+			return join_regex(p, &c->text, value, err);
 	}
 	return 0;
 }
@@ -387,9 +402,7 @@ static int begin_rule(const struct rule_parser *p, enum risk_level level,
 	r = new_rule(p, id, level, text);
 	if (glob)
 		*VEC_ADD(&r->files) = (struct rule_files){AS_NAME, glob};
-	if (adds)
-		join_regex(p, &open_condition(r)->text, adds);
-	return 0;
+	return adds ? join_regex(p, &open_condition(r)->text, adds, err) : 0;
 }
 
 static int add_off(const struct rule_parser *p, char *at, struct err *err)
@@ -398,7 +411,7 @@ static int add_off(const struct rule_parser *p, char *at, struct err *err)
 	enum risk_level level = id ? risk_id_level(id) : RISK_NONE;
 	struct rule *r;
 
-	if (!id || next_rule_word(&at))
+	if (!id || next_rule_word(&at) || (glob && *glob == '#'))
 		return fail(err, EINVAL, "expected: off ID [GLOB]");
 	if (level == RISK_NONE)
 		return fail(err, EINVAL, "no such rule: %s", text_quote(id));
@@ -505,6 +518,8 @@ static int parse_line(struct rule_parser *p, char *line, struct err *err)
 		return add_off(p, value, err);
 	if (level != RISK_NONE)
 		return begin_rule(p, (enum risk_level)level, value, err);
+	if (!is_defined_name(value))
+		return fail(err, EINVAL, "expected: define NAME");
 	(void)new_rule(p, value, RISK_NONE, NULL);
 	return 0;
 }

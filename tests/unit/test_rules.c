@@ -733,6 +733,11 @@ static void a_line_that_is_no_rule_is_an_error(void **state)
 		"high a \"c\"\nfile any nosuch",
 		"high a \"c\"\nfiles any nosuch # x",
 		"high a \"c\"\nadds nosuch #x",
+		"high a \"c\"\nadds $nosuch",
+		"define nosuch\nadds $nosuch",
+		"high a x adds=$A \"c\"",
+		"define A # x",
+		"off make-recipe #x",
 	};
 	size_t wrong = 0, i;
 
