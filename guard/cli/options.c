@@ -1,6 +1,7 @@
 #include "guard/cli/options.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

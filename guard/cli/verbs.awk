@@ -112,7 +112,7 @@ function read_limits(what, words, n,    i) {
 	kind[options] = what
 	initial[options] = what == "NUMBER" ? "~0ul" : "0"
 	least[options] = what == "TIME" ? 1 : 0
-	most[options] = "~0ul"
+	most[options] = "LONG_MAX"
 	for (i = 2; i <= n; i++)
 		if (words[i] == "=")
 			initial[options] = words[++i]
@@ -367,7 +367,7 @@ function expected(o) {
 		return "a size like 500M or 20G"
 	if (kind[o] == "TIME")
 		return "a time like 90s, 5m or 2h"
-	if (kind[o] == "NUMBER" && most[o] != "~0ul")
+	if (kind[o] == "NUMBER" && most[o] != "LONG_MAX")
 		return "a number from " least[o] " to " most[o]
 	if (kind[o] == "NUMBER")
 		return "a number" (least[o] ? " of at least " least[o] : "")

@@ -59,7 +59,7 @@ static void add_patterns(const struct rule *r, const struct rule_files *files)
 
 	*VEC_ADD(&rows) = (struct name_row){&r->rule, files->as};
 	while (*at) {
-		size_t len = strcspn(at, " \t");
+		size_t len = files->one ? strlen(at) : strcspn(at, " \t");
 
 		*VEC_ADD(&all) =
 			(struct rule_pattern){at, len, rows.count - 1, NULL};

@@ -77,7 +77,8 @@ struct rule_condition {
 
 struct rule_files {
 	enum risk_as as;
-	const char *globs; /* separated by blanks */
+	const char *globs; /* separated by blanks, unless there is one */
+	bool one;
 };
 
 struct rule_sample {

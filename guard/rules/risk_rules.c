@@ -401,7 +401,7 @@ static int begin_rule(const struct rule_parser *p, enum risk_level level,
 			    text_quote(id));
 	r = new_rule(p, id, level, text);
 	if (glob)
-		*VEC_ADD(&r->files) = (struct rule_files){AS_NAME, glob};
+		*VEC_ADD(&r->files) = (struct rule_files){AS_NAME, glob, true};
 	return adds ? join_regex(p, &open_condition(r)->text, adds, err) : 0;
 }
 
@@ -422,7 +422,7 @@ static int add_off(const struct rule_parser *p, char *at, struct err *err)
 	r = new_rule(p, id, RISK_NONE, NULL);
 	r->off = true;
 	if (glob)
-		*VEC_ADD(&r->files) = (struct rule_files){AS_NAME, glob};
+		*VEC_ADD(&r->files) = (struct rule_files){AS_NAME, glob, true};
 	return 0;
 }
 

@@ -26,7 +26,8 @@ static bool names_file(const struct rule *r, const char *path,
 
 		*ret_as = r->files.items[i].as;
 		while (*at) {
-			size_t len = strcspn(at, " \t");
+			size_t len = r->files.items[i].one ? strlen(at)
+							   : strcspn(at, " \t");
 			auto_free char *glob = mem_strndup(at, len);
 
 			if (risk_pattern_matches(glob, path))

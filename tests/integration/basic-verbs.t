@@ -35,6 +35,8 @@ gives 0 'guard status lists the ended run' guard status
 says "$out" ended
 gives 0 'guard status --porcelain prints lines' guard status --porcelain
 is "$(wc -l <"$out")" 1 'status --porcelain prints one line for one run'
+gives 0 'with --json it prints JSON' guard status --json --porcelain
+says "$out" '"runs"'
 run=$(guard status -q | head -n 1)
 ok 'status -q prints the id of the run' test -n "$run"
 

@@ -41,6 +41,8 @@ manifest . >"$T/before"
 # --- to a branch of its own ---
 gives 2 '-m without --commit is refused' guard apply -m x
 gives 2 '--commit with --theirs is refused' guard apply --commit --theirs
+gives 1 '--commit with --branch is --branch' \
+	guard apply -y --commit --branch 'a..b'
 gives 1 'a branch name with .. is refused' guard apply -y --branch 'a..b'
 gives 1 'a branch name that begins with - is refused' guard apply -y --branch -x
 gives 1 'HEAD is refused as a branch name' guard apply -y --branch HEAD

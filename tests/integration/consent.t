@@ -352,6 +352,15 @@ gives 1 'a critical rule of the user asks for a consent' \
 says "$err" "'deploy/key' is used by the deployment"
 gives 0 'its id gives the consent' \
 	guard apply -q -y --yes-to guard-settings --yes-to deploy-key four
+echo 'critical two-words "my deploy/keys/" "is used twice"' \
+	>"$HOME/.config/guard/risk.rules"
+guard run -q --name five -- sh -c 'mkdir -p "my deploy/keys" my keys
+	echo x >"my deploy/keys/k"; echo x >my/k; echo x >keys/k'
+gives 1 'a pattern with a blank is one pattern' guard apply -y five
+says "$err" "'my deploy/keys/k' is used twice"
+no 'its parts match no file' grep -q "'my/k'\|'keys/k'" "$err"
+guard discard -q -y five
+guard run -q --name five -- true
 echo 'high x' >>"$HOME/.config/guard/risk.rules"
 gives 2 'a line that is no rule is an error' guard diff four
 says "$err" ".config/guard/risk.rules':2"
