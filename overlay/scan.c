@@ -246,13 +246,12 @@ static int compare_new_file(int dirfd, const char *name, unsigned int *ret,
  * Limits of open descriptors: a run may nest more directories than a process
  * can open. Only the innermost OPEN_MAX directories stay open, and every
  * OPEN_EVERY-th above them; the others are opened again from the nearest open
- * one when their turn comes. LEN_MAX is the longest path in bytes: deeper
+ * one when their turn comes. SCAN_LEN_MAX is the longest path in bytes: deeper
  * directories count as unreadable.
  */
 #define OPEN_MAX 32
 #define OPEN_EVERY 64
 #define TEMP_CHMOD_MAX 200
-#define LEN_MAX 16384
 
 struct frame {
 	bool has_upper, has_lower; /* sides that have the directory */
@@ -438,7 +437,7 @@ static int push_frame(struct scan *s, int upper, int lower, const char *name,
 		.len = s->path.len,
 		.opened = {.fd = -1},
 	};
-	int got = s->path.len > LEN_MAX
+	int got = s->path.len > SCAN_LEN_MAX
 			  ? -ENAMETOOLONG
 			  : open_frame(s, &f, upper, lower, name, err);
 
@@ -764,51 +763,4 @@ int scan_range(const struct scan_range *range, struct change_list *ret,
 	*ret = s.list;
 	s.list = (struct change_list){0};
 	return 0;
-}
-
-/* ---- one file of a layer ---- */
-
-/*
- * Opens path below dir part by part and adds missing permissions. A directory
- * keeps the added bits until the parts below it are open.
- */
-static int open_by_components(int dir, const char *path, struct err *err)
-{
-	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
-	size_t len = strcspn(path, "/");
-	auto_free char *name = mem_strndup(path, len);
-	auto_close int fd = -1;
-
-	if (!path[len])
-		return upper_open(dir, name, O_RDONLY, 0400, &opened, err);
-	fd = upper_open(dir, name, O_RDONLY | O_DIRECTORY, 0500, &opened, err);
-	return fd < 0 ? fd : open_by_components(fd, path + len + 1, err);
-}
-
-int scan_open(int upper_fd, const char *path, struct err *err)
-{
-	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
-	auto_close int fd = -1, root = -1, at = -1;
-	struct stat st;
-
-	if (!path_ok(path) || !*path || strlen(path) > LEN_MAX)
-		return fail(err, EINVAL, "%s is not a file of a layer",
-			    text_quote(path));
-	/* A single call is enough when no directory on the way lacks
-	 * permissions. */
-	at = beneath_open(upper_fd, path, O_PATH, 0, err);
-	if (at >= 0) {
-		fd = upper_open(at, "", O_RDONLY, 0400, &opened, err);
-	} else if (at == -EACCES) {
-		root = upper_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0500,
-				  &opened, err);
-		if (root >= 0)
-			fd = open_by_components(root, path, err);
-	}
-	if (fd < 0)
-		return -err->num;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return fail(err, S_ISDIR(st.st_mode) ? EISDIR : EINVAL,
-			    "%s is not a regular file", text_quote(path));
-	return TAKE_FD(fd);
 }

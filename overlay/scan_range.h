@@ -5,6 +5,9 @@
 
 #include "overlay/change_list.h"
 
+/* The longest path, in bytes, below the root of a layer. */
+#define SCAN_LEN_MAX 16384
+
 struct scan_range {
 	int upper_fd, lower_fd;
 	const char *const *skip; /* see scan_layer() */
