@@ -102,6 +102,7 @@ shown 'Risky: zz'
 # While it is open: another size.
 tm resize-window -x 120 -y 30
 shows 'a resize draws the screen anew' '| -- Risky: zz'
+shown 's split  e edit  m seen'
 looks 'the same screen at 120x30' <<'END'
  work  1 Deleted 2  2 Risky 2  3 Modified 3  4 Added 1                                              yes 0  no 0  open 8
  !! 3 deleted files have no other copy: .env, uploads/1.jpg, uploads/2.jpg
