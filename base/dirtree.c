@@ -297,3 +297,36 @@ int dirtree_remove_aside(int dirfd, const char *name, struct err *err)
 		name = aside;
 	return dirtree_remove(dirfd, name, err);
 }
+
+void dirtree_levels(const char *top, size_t levels, size_t most,
+		    bool (*each)(void *arg, const char *path,
+				 const struct dirlist_item *item),
+		    void *arg)
+{
+	AUTO(names) struct names dirs = {0};
+	size_t level = 1, level_end = 1, i, k;
+
+	names_add(&dirs, top);
+	for (i = 0; i < dirs.count; i++) {
+		auto_close int fd =
+			open(dirs.items[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		AUTO(dirlist) struct dirlist list = {0};
+		struct err ignored;
+
+		if (i == level_end) {
+			level_end = dirs.count;
+			level++;
+		}
+		if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+			continue;
+		for (k = 0; k < list.count; k++) {
+			const struct dirlist_item *item = &list.items[k];
+			auto_free char *path =
+				path_join(dirs.items[i], item->name);
+
+			if (each(arg, path, item) && item->type == DT_DIR &&
+			    level < levels && dirs.count < most)
+				names_add(&dirs, path);
+		}
+	}
+}

@@ -29,6 +29,15 @@ void dirlist_free(struct dirlist *list);
  * must be freed with dirlist_free(). */
 int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err);
 
+/* Calls each() for the entries of a directory and of those below it, level by
+ * level, so that the ones near the top are found in a very large tree, too. At
+ * most `levels` levels and `most` directories are read; unreadable ones are
+ * skipped. each(): false for a directory that is not entered. */
+void dirtree_levels(const char *top, size_t levels, size_t most,
+		    bool (*each)(void *arg, const char *path,
+				 const struct dirlist_item *item),
+		    void *arg);
+
 /* Builds a list by hand: dirlist_add() for each name, in any order, each name
  * once; then dirlist_sort(). Items are valid only after the sort. */
 void dirlist_add(struct dirlist *list, const char *name, size_t len);

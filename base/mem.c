@@ -65,8 +65,7 @@ char *mem_strndup(const char *text, size_t len)
 	return copy;
 }
 
-__attribute__((format(printf, 1, 0))) static char *
-format_list(const char *format, va_list list)
+char *mem_vprintf(const char *format, va_list list)
 {
 	char *text;
 
@@ -81,7 +80,7 @@ char *mem_printf(const char *format, ...)
 	char *text;
 
 	va_start(list, format);
-	text = format_list(format, list);
+	text = mem_vprintf(format, list);
 	va_end(list);
 	return text;
 }
@@ -192,7 +191,7 @@ void buf_printf(struct buf *b, const char *format, ...)
 	char *text;
 
 	va_start(list, format);
-	text = format_list(format, list);
+	text = mem_vprintf(format, list);
 	va_end(list);
 	buf_add_text(b, text);
 	free(text);

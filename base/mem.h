@@ -29,6 +29,8 @@ int mem_compare(const void *a, size_t a_len, const void *b, size_t b_len);
 char *mem_strdup(const char *text); /* NULL gives NULL */
 char *mem_strndup(const char *text, size_t len);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *mem_vprintf(const char *format, va_list list)
+	__attribute__((format(printf, 1, 0)));
 
 /* Makes room for one more item in a growing array. base/vec.h replaces this
  * macro. */

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#define DEPTH_MAX 32 /* of YAML; deeper keys count as values */
+#define DEPTH_MAX 32 /* levels of YAML; deeper keys count as values */
 
 /* Bytes of a key, and of a place: each line has a copy. */
 #define KEY_MAX 100

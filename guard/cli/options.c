@@ -48,12 +48,11 @@ int options_usage_error(const struct options *o, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	if (vasprintf(&text, format, ap) < 0)
-		text = NULL;
+	text = mem_vprintf(format, ap);
 	va_end(ap);
 	(void)fprintf(output_stderr(),
 		      "guard: %s: %s\nguard: see `guard %s --help`\n", o->typed,
-		      text ? text : "", o->typed);
+		      text, o->typed);
 	return STATUS_USAGE;
 }
 
@@ -78,7 +77,7 @@ static bool is_value_optional(const struct option_spec *o)
 	return o->value && o->value[0] == '[';
 }
 
-/* By its long name, or its letter. */
+/* name: the long name, or the letter. */
 static const struct option_spec *find_option(const struct verb *verb,
 					     const char *name)
 {
@@ -409,7 +408,8 @@ translate_option(const struct options *o, const struct option_spec *option,
 	auto_free char *typed = option->name
 					? mem_printf("--%s", option->name)
 					: mem_printf("-%c", option->letter);
-	static const char *noted; /* -it: one note for both */
+	static const char
+		*noted; /* the last value: -it gets one note for both */
 
 	if (option->kind == OPTION_SAME)
 		return find_option(o->verb, option->help);

@@ -52,17 +52,12 @@ void output_message(enum report_kind kind, const char *format, ...)
 	};
 	auto_free char *text = NULL;
 	va_list ap;
-	int len;
 
 	if (quiet && kind != REPORT_WARNING)
 		return;
 	va_start(ap, format);
-	len = vasprintf(&text, format, ap);
+	text = mem_vprintf(format, ap);
 	va_end(ap);
-	if (len < 0) {
-		text = NULL;
-		return;
-	}
 	(void)fprintf(output_stderr(), "guard: %s%s\n", labels[kind], text);
 }
 

@@ -96,8 +96,7 @@ bool review_prompt_key(struct review_ui *u, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	if (vasprintf(&question, format, ap) < 0)
-		question = NULL;
+	question = mem_vprintf(format, ap);
 	va_end(ap);
 	review_ui_key_letters(u, &letters);
 	buf_printf(&asked, "%s [%s]?", question, buf_text(&letters));

@@ -140,10 +140,9 @@ void review_ui_say(struct review_ui *u, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	if (vasprintf(&text, format, ap) < 0)
-		text = NULL;
+	text = mem_vprintf(format, ap);
 	va_end(ap);
-	u->terminal->say(u, text ? text : "no memory");
+	u->terminal->say(u, text);
 }
 
 void review_ui_check_record(struct review_ui *u)

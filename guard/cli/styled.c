@@ -14,14 +14,11 @@ void styled_line(struct styled *to, enum line_kind kind, const char *format,
 	auto_free char *text = NULL;
 	struct styled_line line = {.kind = kind};
 	va_list ap;
-	int len;
 
 	va_start(ap, format);
-	len = vasprintf(&text, format, ap);
+	text = mem_vprintf(format, ap);
 	va_end(ap);
-	if (len < 0)
-		text = NULL;
-	line.text = len < 0 ? "" : text;
+	line.text = text;
 	to->take(to, &line);
 }
 
@@ -138,7 +135,7 @@ struct stream {
 	struct styled styled;
 	FILE *file;
 	bool color;
-	struct buf b; /* of one line: one write each */
+	struct buf b; /* one line: one write each */
 };
 
 static void print_line(struct styled *to, const struct styled_line *line)

@@ -50,8 +50,8 @@ static char *split_at(char *at, const char *text)
 	return found + strlen(text);
 }
 
-/* Whether no character is one that only a typing error puts there: a comment
- * or a blank behind the place, which would be part of its name. */
+/* False for characters that only a typing error puts there: a comment or a
+ * blank behind the place would be part of its name. */
 static bool is_clean(const char *line)
 {
 	size_t len = strlen(line);
@@ -152,7 +152,7 @@ static bool is_variable(const struct place_rule *r)
 	return r->kind == RULE_MOVE || r->kind == RULE_VARIABLE;
 }
 
-/* What is wrong with a rule among the others; NULL: nothing. */
+/* The mistake of a rule among the others; NULL: none. */
 static const char *why_useless(const struct place_rule *r)
 {
 	const struct place_rule *other;
@@ -499,55 +499,43 @@ static void follow_setting(const struct search *s, const struct place_rule *r)
 #define HISTORY_LEVELS 4
 #define HISTORY_DIRS_MAX 256
 
-/* Directories are read level by level: programs keep their histories near the
- * top, and the first ones are found in a very large tree, too. Sources of
- * programs (history.js) are no histories; guard's own state is masked as a
- * whole. */
-static void find_histories(const struct search *s, const char *top)
+struct history_search {
+	const char *top;
+	struct places *to;
+};
+
+/* Sources of programs (history.js) are no histories; guard's own state is
+ * masked as a whole. */
+static bool add_history(void *arg, const char *path,
+			const struct dirlist_item *item)
 {
 	static const char *const patterns[] = {
 		"*history",	"*history.txt",	    "*history.log",
 		"*history.db*", "*history.sqlite*", "*history.json*",
 		NULL,
 	};
-	AUTO(names) struct names dirs = {0};
-	size_t i, level = 1, level_end = 1;
+	const struct history_search *h = arg;
+	const char *const *pattern = patterns;
 
-	names_add(&dirs, top);
-	for (i = 0; i < dirs.count && i < HISTORY_DIRS_MAX; i++) {
-		auto_close int fd =
-			open(dirs.items[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		AUTO(dirlist) struct dirlist list = {0};
-		struct err ignored;
-		size_t k;
+	if (strcmp(path_rest(path, h->top), "guard") == 0)
+		return false;
+	if (item->type != DT_REG)
+		return true;
+	while (*pattern && fnmatch(*pattern, item->name, FNM_CASEFOLD) != 0)
+		pattern++;
+	if (*pattern && !is_known(h->to, path))
+		add_place(h->to, mem_strdup(path), "histories", true,
+			  PLACE_MASKED);
+	return true;
+}
 
-		if (i == level_end) {
-			level_end = dirs.count;
-			level++;
-		}
-		if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
-			continue;
-		for (k = 0; k < list.count; k++) {
-			const struct dirlist_item *e = &list.items[k];
-			const char *const *pattern = patterns;
-			auto_free char *path = NULL;
+/* Programs keep their histories near the top. */
+static void find_histories(const struct search *s, const char *top)
+{
+	struct history_search search = {top, s->to};
 
-			if (!i && strcmp(e->name, "guard") == 0)
-				continue;
-			path = path_join(dirs.items[i], e->name);
-			if (e->type == DT_DIR && level < HISTORY_LEVELS &&
-			    dirs.count < HISTORY_DIRS_MAX)
-				*VEC_ADD(&dirs) = TAKE(path);
-			if (e->type != DT_REG)
-				continue;
-			while (*pattern &&
-			       fnmatch(*pattern, e->name, FNM_CASEFOLD) != 0)
-				pattern++;
-			if (*pattern && !is_known(s->to, path))
-				add_place(s->to, TAKE(path), "histories", true,
-					  PLACE_MASKED);
-		}
-	}
+	dirtree_levels(top, HISTORY_LEVELS, HISTORY_DIRS_MAX, add_history,
+		       &search);
 }
 
 /* ---- all places ---- */
@@ -558,13 +546,14 @@ static void add_home(const struct search *s, const char *home)
 
 	for (i = 0; i < rules.count; i++) {
 		const struct place_rule *r = &rules.items[i];
-		auto_free char *path = path_join(home, r->name);
-		auto_free char *entry = s->home == home
-						? mem_printf("~/%s", r->name)
-						: mem_strdup(path);
+		auto_free char *path = NULL, *entry = NULL;
 
-		if (r->kind == RULE_HOME)
-			add_default(s->to, path, entry, r->how);
+		if (r->kind != RULE_HOME)
+			continue;
+		path = path_join(home, r->name);
+		entry = s->home == home ? mem_printf("~/%s", r->name)
+					: mem_strdup(path);
+		add_default(s->to, path, entry, r->how);
 	}
 }
 

@@ -71,42 +71,21 @@ static const char *listening_path(const char *line)
 #define SEARCHED_LEVELS 4
 #define SEARCHED_DIRS_MAX 1000
 
-/* Level by level, so that the directories near the top are found in a large
- * tree, too. */
-static void search_sockets(struct setup *s, const char *top,
-			   const struct names *wanted)
+struct socket_search {
+	struct setup *s;
+	const struct names *wanted;
+};
+
+static bool add_wanted_socket(void *arg, const char *path,
+			      const struct dirlist_item *item)
 {
-	AUTO(names) struct names dirs = {0};
-	size_t i, level = 1, level_end = 1;
+	struct socket_search *search = arg;
 
-	names_add(&dirs, top);
-	for (i = 0; i < dirs.count; i++) {
-		auto_close int fd = fd_open_dir(AT_FDCWD, dirs.items[i]);
-		AUTO(dirlist) struct dirlist list = {0};
-		struct err ignored;
-		size_t k;
-
-		if (i == level_end) {
-			level_end = dirs.count;
-			level++;
-		}
-		if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
-			continue;
-		for (k = 0; k < list.count; k++) {
-			const struct dirlist_item *e = &list.items[k];
-			auto_free char *path =
-				path_join(dirs.items[i], e->name);
-
-			if (e->type == DT_DIR && level < SEARCHED_LEVELS &&
-			    dirs.count < SEARCHED_DIRS_MAX)
-				names_add(&dirs, path);
-			else if (e->type == DT_SOCK &&
-				 mem_list_has(
-					 (const char *const *)wanted->items,
-					 e->name))
-				names_add(&s->sockets, path);
-		}
-	}
+	if (item->type == DT_SOCK &&
+	    mem_list_has((const char *const *)search->wanted->items,
+			 item->name))
+		names_add(&search->s->sockets, path);
+	return true;
 }
 
 /* The kernel knows a socket by the name that its program gave, which may begin
@@ -114,6 +93,7 @@ static void search_sockets(struct setup *s, const char *top,
 static void find_relative_sockets(struct setup *s, struct names *relative)
 {
 	const struct grants *grants = s->policy->grants;
+	struct socket_search search = {s, relative};
 	size_t i;
 
 	if (!relative->count)
@@ -121,7 +101,9 @@ static void find_relative_sockets(struct setup *s, struct names *relative)
 	*VEC_ADD(relative) = NULL;
 	for (i = 0; grants && i < grants->count; i++)
 		if (S_ISDIR(grants->items[i].mode))
-			search_sockets(s, grants->items[i].real, relative);
+			dirtree_levels(grants->items[i].real, SEARCHED_LEVELS,
+				       SEARCHED_DIRS_MAX, add_wanted_socket,
+				       &search);
 }
 
 /* A read-only mount does not prevent connect(2). Sockets in private directories

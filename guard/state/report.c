@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 
 static const struct report_sink *current_sink;
 
@@ -12,25 +13,17 @@ void report_to(const struct report_sink *sink)
 	current_sink = sink;
 }
 
-/* NULL when no sink is set. */
-__attribute__((format(printf, 1, 0))) static char *
-format_text(const char *format, va_list ap)
-{
-	char *text = NULL;
-
-	return current_sink && vasprintf(&text, format, ap) >= 0 ? text : NULL;
-}
-
 void report_message(enum report_kind kind, const char *format, ...)
 {
 	auto_free char *text = NULL;
 	va_list ap;
 
+	if (!current_sink)
+		return;
 	va_start(ap, format);
-	text = format_text(format, ap);
+	text = mem_vprintf(format, ap);
 	va_end(ap);
-	if (text)
-		current_sink->message(kind, text);
+	current_sink->message(kind, text);
 }
 
 void report_error(const struct err *err)
@@ -47,9 +40,9 @@ bool report_confirm(bool yes, const char *format, ...)
 	if (!current_sink || !current_sink->confirm)
 		return yes;
 	va_start(ap, format);
-	question = format_text(format, ap);
+	question = mem_vprintf(format, ap);
 	va_end(ap);
-	return question && current_sink->confirm(yes, question);
+	return current_sink->confirm(yes, question);
 }
 
 bool report_is_quiet(void)
