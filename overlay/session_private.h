@@ -6,7 +6,7 @@
 #include "base/dirtree.h"
 #include "overlay/session.h"
 
-/* Of the record and its version. */
+/* The name of the record, and its version. */
 #define SESSION_RECORD "record"
 #define SESSION_RECORD_VERSION 2
 #define SESSION_LOCK "lock"

@@ -1,5 +1,5 @@
-/* What several phases of a transaction ask about one root and its operations.
- */
+/* Questions of several phases of a transaction about one root and its
+ * operations. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -62,7 +62,7 @@ static int add_changed_path(struct apply_consent *a, const char *option,
 			     session_label(&a->in->p->session), err);
 }
 
-/* What the options and the operands allow and leave out. */
+/* Reads the consents and exceptions of the options and operands. */
 static int parse_consent(struct apply_consent *a, struct err *err)
 {
 	struct consent *c = &a->in->consent;

@@ -1,6 +1,6 @@
 /*
- * What an apply may do: the plans of `guard apply` as options, operands and the
- * user's answers permit them.
+ * Consent in `guard apply`: the plans as options, operands and the user's
+ * answers permit them.
  *
  *	apply_consent_plan()	the plans as if all questions had a yes
  *	apply_consent_ask()	after they were printed

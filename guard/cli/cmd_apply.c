@@ -23,7 +23,7 @@ struct apply {
 	struct apply_selection selection; /* parts of files */
 	struct apply_commits commits;
 	struct committing_options commit;
-	struct plan_counts counts; /* of the final plans */
+	struct plan_counts counts; /* sums over the final plans */
 	bool applied;
 	uint64_t after; /* the snapshot after it, or 0 */
 };

@@ -1,7 +1,7 @@
 /*
- * What most verbs need. Each verb cmd_NAME() takes its options and operands
- * (options.h), talks to the user and returns the exit status: 0 done, 1
- * conflicts or refused (nothing done), 2 usage; `run` ends with the command's
+ * The functions of the verbs. Each verb cmd_NAME() takes its options and
+ * operands (options.h), talks to the user and returns the exit status: 0 done,
+ * 1 conflicts or refused (nothing done), 2 usage; `run` ends with the command's
  * own status or 124-127. Negative: an error, which the caller prints.
  */
 #ifndef GUARD_CLI_COMMANDS_H

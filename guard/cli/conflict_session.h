@@ -14,7 +14,7 @@
 #include "overlay/session_list.h"
 
 struct conflict_session {
-	struct review_ui *ui; /* of the review */
+	struct review_ui *ui; /* the review's */
 	struct review_conflicts list;
 	struct plan_choice **choices; /* of each root */
 	size_t root_count;

@@ -27,7 +27,7 @@ struct review_conflict *conflict_view_current(const struct review_ui *u)
 
 struct side {
 	const char *title;
-	const struct buf *text; /* of the place; NULL: not merged */
+	const struct buf *text; /* merged text of the place; NULL: not merged */
 	const struct entry *entry;
 	bool taken;
 };

@@ -126,14 +126,14 @@ static int read_sides(const struct change_move *m,
 		       : 0;
 }
 
-/* What the texts of a root are printed by. */
+/* The printer of the texts of a root. */
 struct text_printer {
 	struct view *view;
 	const struct diff_options *o;
 	bool judge; /* the printed bytes are judged */
 	struct difftext text;
 	const struct change_move *m; /* the text's */
-	bool has_names; /* they were printed */
+	bool has_names; /* the names were printed */
 };
 
 /* Before the first line of a text. Paths are relative to the root, as patch(1)

@@ -298,8 +298,8 @@ static int compare_points(struct point_pair *s, const char *const *paths,
 
 /* --- snapshots --- */
 
-/* The named paths below the compared directory; one that neither side has is an
- * error. */
+/* The named paths below the compared directory. A path that neither side has is
+ * an error. */
 static int list_named_paths(const struct point_pair *s, char **argv, int count,
 			    char ***ret, struct err *err)
 {

@@ -58,13 +58,13 @@ struct html {
 	int fd;
 	struct buf b; /* not written yet */
 	struct buf title; /* "<summary>...", or nothing */
-	struct buf held; /* what is in it */
+	struct buf held; /* lines that are not written so far */
 	bool file; /* a file's <details> is open */
 	enum inner inner;
 	size_t rows, left_out;
 	bool loss; /* a row is a loss */
 	size_t written;
-	size_t most; /* bytes, of what is not needed in any case */
+	size_t most; /* bytes; lines beyond may be left out */
 	int error; /* the first errno */
 };
 

@@ -22,7 +22,7 @@
 struct kept_review {
 	struct snapshot base, result;
 	struct review review;
-	const struct review_item **items; /* that have its entries */
+	const struct review_item **items; /* the items with its entries */
 };
 
 struct hunks_writer {

@@ -17,7 +17,7 @@ void listing_print(struct changes *c, const struct view *views,
 /* The same without risks and losses, which are not judged. */
 void listing_print_plain(struct changes *c, bool full, struct styled *to);
 
-/* The row of a directory with what is folded in it. */
+/* The row of a directory and of the changes folded in it. */
 void listing_fold(const struct view *v, const struct fold *fold,
 		  struct styled *to);
 /* The deletions of one root, and how many lines they are. to: NULL prints

@@ -34,7 +34,7 @@ enum option_kind {
 	OPTION_SIZE, /* uint64_t, bytes */
 	OPTION_TIME, /* int64_t, milliseconds */
 	OPTION_CHOICE, /* unsigned int: the place in `words` from 1 on */
-	/* Of git and docker; the help does not list them. */
+	/* Options of git and docker; the help does not list them. */
 	OPTION_SAME, /* `help` is the name of the option with this meaning */
 	OPTION_UNUSED, /* `help` says why it has no effect */
 	OPTION_REFUSED, /* `help` says what to type instead */
@@ -50,7 +50,7 @@ struct option_spec {
 	const char *const *words; /* the permitted values, or NULL */
 	const char *bare; /* stands for a missing value, or NULL */
 	const char *expected; /* behind "must be" */
-	unsigned long initial, least, most; /* of numbers and times */
+	unsigned long initial, least, most; /* limits of numbers and times */
 	size_t sets; /* a second member, an unsigned int, or 0 */
 	unsigned int set_to;
 	bool saved; /* in the record of a run */
@@ -79,7 +79,7 @@ struct verb {
 	const char *operands; /* operands after the options */
 	const char *summary; /* one line */
 	const char *text; /* complete lines of explanation; may be "" */
-	const char *section; /* of the help, which begins here; or NULL */
+	const char *section; /* title of the help that begins here; or NULL */
 	const struct option_spec *options; /* ended by an empty one */
 	const struct option_rule *rules;
 	int fewest, most; /* operands */

@@ -18,12 +18,12 @@ struct review_session {
 	struct selected_root *parts; /* the project's first */
 	size_t count;
 	char *scratch; /* the run's directory */
-	struct review **reviews; /* of the parts */
+	struct review **reviews; /* one for each part */
 	struct review_ui ui;
 	struct judged_run judged; /* losses and verdict */
 	bool lost; /* another process has the run now */
 	struct conflict_session conflicts;
-	struct plan_counts counts; /* of the plans to apply */
+	struct plan_counts counts; /* sums over the plans to apply */
 };
 
 /* left: the rest of the run stays pending. 1: done, with its status; 0: back to

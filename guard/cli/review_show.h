@@ -1,5 +1,5 @@
 /*
- * A review as styled lines, item by item. What is appended to a buffer is the
+ * A review as styled lines, item by item. Functions with a buffer append the
  * text of such a line.
  */
 #ifndef GUARD_CLI_REVIEW_SHOW_H

@@ -55,8 +55,8 @@ void review_show_title(struct review *r, struct review_item *it, size_t number,
 	review_show_risks(r, it, "", to);
 }
 
-/* Passes on so many lines of what it is given, and counts the others; the head
- * of a hunk is none. */
+/* A medium that passes on so many lines and counts the others. The head of a
+ * hunk is no line. */
 struct cut {
 	struct styled styled;
 	struct styled *to;

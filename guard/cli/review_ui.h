@@ -95,7 +95,7 @@ struct screen_job {
 struct conflict_cursor {
 	struct review_conflicts *list;
 	size_t at, place; /* the conflict, and the place in it */
-	bool warned; /* of open ones, at Enter */
+	bool warned; /* about open changes, at Enter */
 	bool early; /* from the list, before an apply */
 	bool done, confirmed; /* the user leaves; goes on with the apply */
 };
@@ -110,7 +110,7 @@ struct kind_cursor {
 	})
 	list;
 	size_t at;
-	bool show; /* it is to be shown */
+	bool show; /* the user asked for it */
 };
 
 struct review_ui {
@@ -134,7 +134,7 @@ struct review_ui {
 	bool searched; /* regex is valid */
 	const char *typed; /* behind the key of a line, as "twenty" of
 			      "/twenty"; else empty */
-	bool warned; /* that the answers are not kept */
+	bool warned; /* the user knows that answers are not kept */
 	struct conflict_cursor conflict;
 	struct kind_cursor kind;
 
@@ -142,7 +142,7 @@ struct review_ui {
 	struct screen_term *term;
 	int rows, columns;
 	size_t list_top;
-	struct screen_text text; /* of the selected row */
+	struct screen_text text; /* text of the selected row */
 	const struct review_item *text_of; /* NULL: to be made */
 	size_t text_columns;
 	size_t line, text_top;
@@ -150,7 +150,7 @@ struct review_ui {
 	char *message; /* escaped; until the next key */
 	bool asks; /* the message is a question, and has the cursor */
 	char *test; /* the last command that was tried */
-	bool verdict; /* its lines are shown */
+	bool verdict; /* the lines of the verdict are shown */
 };
 
 /* Frees all but the borrowed data; the list, too. */
@@ -175,8 +175,8 @@ void review_ui_say(struct review_ui *u, const char *format, ...)
 /* The selected row; NULL: nothing is shown. */
 struct review_row *review_ui_row(const struct review_ui *u);
 struct review_item *review_ui_item(const struct review_ui *u);
-/* After the selection has changed from this row: frees what is not shown any
- * more. */
+/* After the selection has changed from this row: frees the texts that are not
+ * shown any more. */
 void review_ui_moved(struct review_ui *u, const struct review_row *before);
 /* After an answer: goes to the next open part or row. */
 void review_ui_go_on(struct review_ui *u);

@@ -76,7 +76,7 @@ void screen_go_to_end(struct review_ui *u, int key)
 		screen_select_row(u, key == 'g' ? 0 : (size_t)-1);
 }
 
-/* Its head is on top, where there is a choice. */
+/* The head of the part is on top, where there is a choice. */
 static void go_to_part(struct review_ui *u, size_t part)
 {
 	u->list.part = part;

@@ -21,9 +21,9 @@
 struct cutter {
 	struct screen_text *t;
 	const struct styled_line *line;
-	size_t column; /* of the line */
+	size_t column; /* column in the line */
 	size_t left; /* columns of the row */
-	char style, mark; /* that are on; 0: none */
+	char style, mark; /* the styles in effect; 0: none */
 };
 
 static void add_chars(struct cutter *c, const char *text, size_t len)
@@ -268,7 +268,7 @@ static void add_risk_lines(struct text_maker *m)
 			add_risk(m, &l, i);
 }
 
-/* What the list says about an entry without a text. */
+/* The words of the list about an entry without a text. */
 static void add_whole_entry(struct text_maker *m)
 {
 	const struct change *c = &review_entry(m->r, m->item)->change;

@@ -10,7 +10,7 @@
 #include "guard/review/review.h"
 
 struct screen_line {
-	char sign; /* of the styled line; '!': a critical or high risk */
+	char sign; /* sign of the styled line; '!': a critical or high risk */
 	bool wrapped; /* the rest of the line above it */
 	size_t part; /* styled.part */
 	size_t at, len; /* in chars */

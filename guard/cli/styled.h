@@ -1,7 +1,6 @@
 /*
- * Styled lines: the form between the code that knows what is shown (lists of
- * changes, texts, a review, kinds, a plan) and the medium that shows it (a
- * stream, the full screen, an HTML report).
+ * Styled lines: the form between producers (lists of changes, texts, a review,
+ * kinds, a plan) and a medium (a stream, the full screen, an HTML report).
  *
  * A producer gives line by line to a `struct styled`, so that nothing is held:
  * the first line is shown while the others are made, and a text of any length
@@ -9,8 +8,8 @@
  *
  * The text of a line is escaped by text_escape(), and has bytes below 0x20
  * between its words that begin and end a style. Escaped text has no such
- * byte, so that no byte of a run can begin a style: a producer escapes what it
- * did not write itself, and a backend drops all other control characters.
+ * byte, so that no byte of a run can begin a style: a producer escapes all
+ *bytes of a run, and a backend drops all other control characters.
  *
  *	styled_row(&b, 'A', prefix, path, false);
  *	styled_line(to, LINE_ROW, "%s  " BOLD "new" PLAIN, buf_text(&b));
@@ -37,13 +36,13 @@
 #define MARK_END "\021"
 
 enum line_kind {
-	LINE_PLAIN, /* of a head, a summary, a remark */
+	LINE_PLAIN, /* a head, a summary, a remark */
 	LINE_TITLE, /* begins a list: after an empty line, bold */
-	LINE_ROW, /* of a list */
-	LINE_LOSS, /* the same of a loss: never left out */
+	LINE_ROW, /* a row of a list */
+	LINE_LOSS, /* a row about a loss: never left out */
 	LINE_NOTE, /* on the row above it: a risk */
 	LINE_FILE, /* begins the text of a file */
-	LINE_TEXT, /* of a text, with a sign */
+	LINE_TEXT, /* a line of a text, with a sign */
 	LINE_QUESTION, /* the answer is typed behind it */
 };
 
@@ -59,11 +58,11 @@ struct styled_line {
 struct styled {
 	void (*take)(struct styled *to, const struct styled_line *line);
 	size_t width; /* columns; 0: a line may have any length */
-	size_t indent; /* of the lines of texts */
+	size_t indent; /* columns in front of texts */
 	bool full; /* more lines are not shown: producers may stop */
 	bool words; /* changed words get a MARK */
-	size_t part; /* what the lines stand for, where a producer counts
-			the parts of an item: its part */
+	size_t part; /* part of an item that the lines stand for, where a
+			producer counts parts */
 };
 
 void styled_line(struct styled *to, enum line_kind kind, const char *format,

@@ -294,7 +294,7 @@ struct newer_search {
 	struct timestamp until; /* {0}: all */
 	const struct restore_target *than;
 	const char *path; /* absolute */
-	struct entry top; /* of the path in the chosen snapshot */
+	struct entry top; /* the path in the chosen snapshot */
 	uint64_t seq; /* the newest snapshot with such a file, or 0 */
 	bool found;
 };

@@ -53,7 +53,7 @@ struct review_list {
 	VEC(struct review_row) rows;
 	VEC(size_t) shown; /* indexes of rows that pass the filter */
 	size_t at; /* in shown: the selected row */
-	size_t part; /* of the selected row: under the cursor */
+	size_t part; /* part of the selected row: under the cursor */
 	char *pattern; /* part of the path, or a glob; NULL: all */
 	bool open_only;
 	VEC(struct review_undo) undo;
@@ -113,7 +113,7 @@ bool review_list_select_bucket(struct review_list *l,
  * first, and once round; false: none is open. */
 bool review_list_select_open(struct review_list *l, bool parts);
 /* Goes to the next (or previous) part, also of another row; false: there is
- * none, and the cursor stays. open_only: to one that is not decided on. */
+ * none, and the cursor stays. open_only: skips decided parts. */
 bool review_list_step(struct review_list *l, bool back, bool open_only);
 /* Shows rows whose path has the text in it, or matches the glob; NULL: all.
  * The selected row stays selected where it can. */
@@ -149,8 +149,8 @@ void review_list_view(struct review_list *l, bool viewed);
 /* Takes the last answer back and selects its row; false: there is none. */
 bool review_list_undo(struct review_list *l);
 
-/* Splits the part under the cursor; what was answered before can no longer be
- * taken back. Returns the number of rows or hunks that there are instead; 0: it
+/* Splits the part under the cursor; earlier answers can no longer be taken
+ * back. Returns the number of rows or hunks that there are instead; 0: it
  * cannot be split. */
 size_t review_list_split(struct review_list *l);
 

@@ -52,7 +52,8 @@ static bool condition_holds(struct rule_condition *c, bool removed,
 
 	if (c->on != ON_BOTH && (c->on == ON_REMOVED) != removed)
 		return false;
-	/* Of guard's own all can be compiled (tests/lint/texts.c). */
+	/* All expressions of guard's own can be compiled (tests/lint/texts.c).
+	 */
 	if (rule_condition_compile(c, &ignored) < 0)
 		abort();
 	if (c->at && regexec(&c->at_regex, line->path, 0, NULL, 0) != 0)

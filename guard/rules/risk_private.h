@@ -84,7 +84,7 @@ struct rule_files {
 struct rule_sample {
 	bool fires;
 	const char *text; /* PATH [[OLD] ~> NEW] */
-	unsigned int number; /* of its line */
+	unsigned int number; /* line number */
 };
 
 struct rule {
@@ -95,13 +95,13 @@ struct rule {
 	bool code; /* found by a function */
 	VEC(struct rule_condition) conditions;
 	VEC(struct rule_sample) samples;
-	unsigned int number; /* its first line */
+	unsigned int number; /* first line */
 };
 
 struct rule_list {
 	struct rule *items;
 	size_t count, capacity;
-	char *bytes; /* of its texts */
+	char *bytes; /* owns the texts */
 };
 
 /* guard's own rules in their files. An id that is in two of them has the same

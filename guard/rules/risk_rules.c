@@ -170,7 +170,7 @@ struct rule_parser {
 	struct rule_list *to;
 	bool user; /* else guard's own */
 	bool compile; /* at once */
-	unsigned int number; /* of the line, for messages */
+	unsigned int number; /* line number, for messages */
 };
 
 /* The rule that takes lines, the last one; NULL: none was begun. */
@@ -179,7 +179,7 @@ static struct rule *open_rule(const struct rule_parser *p)
 	return p->to->count ? &p->to->items[p->to->count - 1] : NULL;
 }
 
-/* Its last condition, at first a new one. */
+/* The last condition of a rule, at first a new one. */
 static struct rule_condition *open_condition(struct rule *r)
 {
 	if (!r->conditions.count)

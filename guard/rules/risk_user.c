@@ -1,4 +1,4 @@
-/* What the user's own rules say of a file (risk_rules.c reads them). */
+/* Judges a file by the user's own rules, which risk_rules.c reads. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

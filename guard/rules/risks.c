@@ -7,7 +7,7 @@
 #include "guard/rules/risk_private.h"
 
 #define SHOWN 100 /* bytes of a line */
-#define LINES_MAX 3 /* of a rule in a file; more are counted */
+#define LINES_MAX 3 /* shown lines of a rule in a file; more are counted */
 
 void risks_free(struct risks *r)
 {

@@ -36,8 +36,8 @@ static const struct agent_place *agent_place_of_view(const struct explainer *e,
 	return place && strcmp(place->path, v->place) == 0 ? place : NULL;
 }
 
-/* What decides, as a word for programs: a word of the table below, or the line
- * of a profile. */
+/* The reason as a word for programs: a word of the table below, or the line of
+ * a profile. */
 static const char *rule_of_view(const struct explainer *e,
 				const struct path_view *v)
 {

@@ -89,7 +89,7 @@ static const struct {
 			   "outside"},
 };
 
-/* Only what was not shown before in the project is shown. */
+/* A notice is shown once in a project. */
 struct notice_log {
 	struct record record;
 	bool any; /* something is new */

@@ -47,7 +47,7 @@ char **run_hidden_paths(const struct run *run)
 	return paths.items;
 }
 
-/* What is mounted over the machine's directories, in this order. */
+/* The mounts over the machine's directories, in this order. */
 struct covers {
 	struct layers *layers;
 	struct persistent_mount *persistent_mount;

@@ -39,19 +39,19 @@
 struct mount_entry {
 	enum visibility sight;
 	char *path; /* absolute */
-	bool granted; /* by an option or a line of a profile */
+	bool granted; /* an option or a line of a profile grants it */
 	bool dir;
-	/* The source: what is mounted there already, a file or directory
+	/* The source: the present mount (in_place), a file or directory
 	 * (O_PATH), a text; else an empty file or directory. */
 	bool in_place;
 	int fd; /* or -1 */
 	const struct buf *text; /* or NULL */
-	size_t layer; /* of a layer: its number in policy->layers */
+	size_t layer; /* number of a layer in policy->layers */
 	/* Masks only a socket with this device and inode number. */
 	bool socket;
 	dev_t dev;
 	ino_t ino;
-	int mount_fd; /* of a masked directory, until it becomes read-only */
+	int mount_fd; /* a masked directory, until it becomes read-only */
 };
 
 struct setup {

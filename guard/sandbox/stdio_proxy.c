@@ -52,8 +52,8 @@ copy_stdio(int from, int to, bool is_output)
 	static char data[65536];
 	ssize_t n;
 
-	/* What the run has written is copied even if guard is killed; the end
-	 * of file ends the proxy. */
+	/* The run's output is copied even if guard is killed; the end of file
+	 * ends the proxy. */
 	if (is_output)
 		(void)prctl(PR_SET_PDEATHSIG, 0);
 	from = fcntl(from, F_DUPFD, FIRST_FREE + 1);

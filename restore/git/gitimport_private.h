@@ -31,7 +31,7 @@ struct gitimport {
 	char *to_path;
 	git_repository *to;
 	int dirfd; /* has the copy, borrowed */
-	struct gitrun run; /* its dirfd: the copy; -1: none */
+	struct gitrun run; /* run.dirfd: the copy; -1: none */
 	struct gittips tips;
 	struct gitlfs lfs;
 	VEC(struct gitimport_object) objects; /* sorted by id, each once */

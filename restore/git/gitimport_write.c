@@ -1,4 +1,4 @@
-/* What an import writes: the pack and refs, the index, a branch. */
+/* Writes of an import: the pack and refs, the index, a branch. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

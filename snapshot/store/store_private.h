@@ -68,7 +68,7 @@ struct store {
 	bool midx_dropped; /* midx is not used any more */
 	bool checked; /* the indexes of all packs were read */
 	char *damaged; /* text about unreadable packs, or NULL */
-	char **damaged_names; /* of packs that are not opened again */
+	char **damaged_names; /* packs that are not opened again */
 	struct objects objects;
 	struct block *blocks; /* list of all */
 	struct block *filling[PACK_KINDS];
