@@ -18,7 +18,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "guard/change/action_fields.h"
+#include "guard/change/action_private.h"
 #include "guard/state/report.h"
 #include "restore/workspace.h"
 #include "overlay/session.h"

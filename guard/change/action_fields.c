@@ -1,5 +1,4 @@
-#include "guard/change/action_fields.h"
-
+/* The lines of one action in the log. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/path.h"
+#include "guard/change/action_private.h"
 
 void action_add_part(struct action *a, const char *kept, const char *layer,
 		     const char *path)

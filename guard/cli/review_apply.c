@@ -1,5 +1,4 @@
-#include "guard/cli/review_apply.h"
-
+/* The apply of the accepted changes: the session calls it. */
 #include <stdio.h>
 
 #include "base/auto.h"
@@ -8,6 +7,7 @@
 #include "guard/cli/apply_report.h"
 #include "guard/cli/output.h"
 #include "guard/cli/plan_print.h"
+#include "guard/cli/review_session_private.h"
 #include "guard/state/exit_status.h"
 
 /* Something that was not shown as it will be: merged, or going over the

@@ -11,7 +11,7 @@
 #include "guard/cli/conflict_session.h"
 #include "guard/cli/kinds_prompt.h"
 #include "guard/cli/plan_print.h"
-#include "guard/cli/review_apply.h"
+#include "guard/cli/review_session_private.h"
 #include "guard/cli/review_show.h"
 #include "guard/cli/risk_show.h"
 #include "guard/cli/discard.h"

@@ -1,8 +1,8 @@
 /*
  * The lines of one action in the log of actions and in next-action.
  */
-#ifndef GUARD_CHANGE_ACTION_FIELDS_H
-#define GUARD_CHANGE_ACTION_FIELDS_H
+#ifndef GUARD_CHANGE_ACTION_PRIVATE_H
+#define GUARD_CHANGE_ACTION_PRIVATE_H
 
 #include "base/record.h"
 #include "guard/change/action.h"

@@ -2,8 +2,8 @@
  * The apply of what a review accepted. The session (review_session.c) calls
  * this module, and not the reverse.
  */
-#ifndef GUARD_CLI_REVIEW_APPLY_H
-#define GUARD_CLI_REVIEW_APPLY_H
+#ifndef GUARD_CLI_REVIEW_SESSION_PRIVATE_H
+#define GUARD_CLI_REVIEW_SESSION_PRIVATE_H
 
 #include "guard/cli/apply_selection.h"
 #include "guard/cli/conflict_session.h"
