@@ -278,15 +278,23 @@ int applied_ops_replay(const struct applied_ops *d, struct store *store,
 
 	for (i = 0; i < d->count && got >= 0; i++) {
 		const struct applied_op *did = &d->items[i];
+		struct entry to = *did->to; /* borrowed strings */
+		AUTO(entry) struct entry is = {0};
 		char *const *at = only;
 
 		while (at && *at && !path_below(did->path, *at) &&
 		       !path_below(*at, did->path))
 			at++;
-		if (!at || *at)
+		if (at && !*at)
+			continue;
+		/* A directory on the way to the paths that the action read is
+		 * marked incomplete there; this tree knows better. */
+		if (S_ISDIR(to.mode) &&
+		    (got = tree_editor_get(ed, did->path, &is, err)) > 0)
+			to.flags = is.flags;
+		if (got >= 0)
 			got = set_tree_entry(ed, did->path,
-					     did->to->mode ? did->to : NULL,
-					     err);
+					     to.mode ? &to : NULL, err);
 	}
 	return tree_editor_end(&ed, got, root, err);
 }

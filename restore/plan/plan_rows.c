@@ -152,7 +152,7 @@ static int row_added(struct planner *pl, const struct row *row, struct err *err)
 	int got;
 
 	if (row->now.mode && entry_same_state(&row->now, row->want) &&
-	    !((row->now.flags | row->want->flags) & ENTRY_INCOMPLETE)) {
+	    !is_row_incomplete(pl, row)) {
 		pl->plan->already++;
 		return 0;
 	}

@@ -366,6 +366,48 @@ gives 0 'undo deletes it' guard undo -y
 no 'completely' test -e "$HOME/lost"
 gives 0 'that run is discarded' guard discard -y "$run"
 
+# --- new directories of any depth ---
+mkdir -p "$HOME/beside"
+gives 0 'a run adds directories within directories' guard run \
+	--cow "$HOME/beside" -- sh -c 'for d in ~/.na/b ~/.nb/c/d/e ~/.nb/x \
+		~/.config/n1/n2 ~/beside/n1/n2; do mkdir -p $d; echo f >$d/f; done
+	echo g >~/.nb/c/g; mkdir -p ~/.nc/empty/empty'
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+
+# new_paths: what there is of the run's entries.
+new_paths() {
+	(cd "$HOME" && find .n? .config/n1 beside 2>/dev/null | sort)
+}
+
+while read -r made paths; do
+	# Another program makes some of the directories, and a file, before.
+	# shellcheck disable=SC2046
+	[ "$made" = - ] || (cd "$HOME" && mkdir -p $(echo "$made" | tr , ' ') &&
+		touch .na/own)
+	before=$(new_paths)
+	for set in $(echo "$paths" | tr + ' '); do
+		# shellcheck disable=SC2046
+		gives 0 "apply of $set" guard apply -q -y "$run" \
+			$(echo ",$set" | sed "s:,: $HOME/:g")
+	done
+	count=$(echo "$paths" | tr + '\n' | wc -l)
+	applied=$(new_paths)
+	gives 0 'undo -n plans it' guard undo -q -n "$count"
+	gives 0 'undo takes it back' guard undo -q -y "$count"
+	is "$(new_paths)" "$before" 'undo leaves only what there was before'
+	gives 0 'redo -n plans it' guard redo -q -n "$count"
+	gives 0 'redo repeats it' guard redo -q -y "$count"
+	is "$(new_paths)" "$applied" 'redo makes the same entries'
+	gives 0 'undo takes it back again' guard undo -q -y "$count"
+	[ "$made" = - ] || rm -r "$HOME/.na" "$HOME/.nb"
+done <<'END'
+- .na/b+.nb/c/d/e/f,.nc/empty/empty
+- .nb/c/d/e/f+.nb/c/g+.nb/x,.config/n1/n2,beside/n1/n2/f
+.na,.nb/c .na,.nb/c/d,beside/n1
+.na/b,.nb .nb,.na
+END
+gives 0 'the run with the directories is discarded' guard discard -q -y "$run"
+
 # --- the clock was set back since the start of the run ---
 gives 0 'a run changes a file before the clock is set back' \
 	guard run -- sh -c 'echo clock >~/.tool'
