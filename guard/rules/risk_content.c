@@ -440,7 +440,8 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 	}
 	parse_old(format, old, &before, ret);
 	if (judge_lines(rule, as, comment_of(path_name(path), format), &before,
-			&after, ret))
+			&after, ret) ||
+	    as == AS_STATE)
 		return;
 	/* New instructions are followed, whatever they say. */
 	risk_add(ret, rule,

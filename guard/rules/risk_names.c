@@ -186,7 +186,7 @@ const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as)
 			break;
 		at++;
 	}
-	if (best == rows.count)
+	if (best == rows.count || !rows.items[best].rule->level)
 		return NULL;
 	*ret_as = rows.items[best].as;
 	return rows.items[best].rule;
@@ -212,7 +212,7 @@ const struct risk_rule *risk_link_rule(const char *path)
 	(void)pthread_once(&indexed, index_rule_patterns);
 	for (i = 0; i < all.count; i++) {
 		const struct rule_pattern *p = &all.items[i];
-		const char *part = path;
+		const char *part = rows.items[p->row].rule->level ? path : NULL;
 
 		while (part && !leads_to_pattern(p->text, p->len, part)) {
 			part = strchr(part, '/');

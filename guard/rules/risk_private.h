@@ -56,6 +56,7 @@ enum risk_as {
 	AS_PYTHON,
 	AS_SHAPE, /* settings of an unknown name */
 	AS_SHELL, /* configure, m4 */
+	AS_STATE, /* what an editor has on screen, beside its settings */
 	AS_SUBMODULE,
 	AS_TOOL, /* settings that are data */
 };

@@ -3,7 +3,8 @@
  * user's, in one format. A line is blank, a comment or
  *
  *	LEVEL ID [GLOB [adds=REGEX]] "TEXT"	begins a rule
- *	define NAME		begins lines for which $NAME stands as a REGEX
+ *	define NAME		begins lines for which $NAME stands as a REGEX;
+ *or (guard's own) lines of files that have no rule
  *	off ID [GLOB]		lowers a rule (in the user's rules only)
  *
  * or says more of the rule above. Lines of the same word are alternatives, and
@@ -62,6 +63,7 @@ static const char *const classes[] = {
 	[AS_PYTHON] = "python",
 	[AS_SHAPE] = "shape",
 	[AS_SHELL] = "shell",
+	[AS_STATE] = "state",
 	[AS_SUBMODULE] = "submodule",
 	[AS_TOOL] = "tool",
 };
@@ -462,7 +464,8 @@ static int check_rule(struct rule_parser *p, struct err *err)
 	if (!r || r->off)
 		return 0;
 	p->number = r->number;
-	if (r->rule.level == RISK_NONE && !r->conditions.count)
+	if (r->rule.level == RISK_NONE && !r->conditions.count &&
+	    (p->user || !r->files.count))
 		return fail(err, EINVAL, "define %s: expected lines of adds",
 			    r->rule.id);
 	if (r->rule.level != RISK_NONE && !r->code && !r->files.count &&

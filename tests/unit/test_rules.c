@@ -143,6 +143,34 @@ static void a_ci_file_is_judged_by_the_lines_that_it_gains(void **state)
 	CHECK(cases);
 }
 
+#define TOOL ".tool-versions"
+
+static void a_version_is_no_other_toolchain(void **state)
+{
+	static const struct rule_case cases[] = {
+		{TOOL, "nodejs 20.1.0\n", "nodejs path:~/x\n", "toolchain"},
+		{TOOL, "nodejs 20.1.0\n", "nodejs ref:1f3a\n", "toolchain"},
+		{TOOL, "nodejs 20.1.0\n", "nodejs 20.1.0\nubi:a/b 1.2.3\n",
+		 "toolchain"},
+		{TOOL, "java temurin-17.0.8+7\n", "java evil-17.0.8+7\n",
+		 "toolchain"},
+		{TOOL, NULL, "nodejs 20.1.0\n", "toolchain"},
+		{TOOL, "nodejs 20.1.0\npython 3.11.2 3.10.1\n",
+		 "nodejs 22.0.1\npython 3.12.0 3.11.4\n", NULL},
+		{TOOL, "elixir 1.15.7-otp-26\n", "elixir 1.16.0-otp-26\n",
+		 NULL},
+		{TOOL, "java temurin-17.0.8+7\n", "java temurin-21.0.1+12\n",
+		 NULL},
+		{TOOL, "nodejs 20.1.0\nruby 3.3.0\n", "nodejs 20.1.0\n", NULL},
+		{TOOL, "go 1.21\n", "# the compiler\ngolang 1.21\n",
+		 "toolchain"},
+		{TOOL, "go 1.21\n", "# the compiler\ngo 1.21\n", NULL},
+	};
+
+	(void)state;
+	CHECK(cases);
+}
+
 static void a_package_is_judged_by_scripts_and_sources(void **state)
 {
 	static const struct rule_case cases[] = {
@@ -845,7 +873,8 @@ static bool check_glob(const struct rule *rule, const char *glob, size_t len)
 	enum risk_as as;
 	const struct risk_rule *first = risk_name_rule(path, &as);
 
-	if (first == &rule->rule)
+	/* A define: the file has no rule. */
+	if (first == (rule->rule.level ? &rule->rule : NULL))
 		return true;
 	print_error("%s:%u: %s: rule %s has %.*s already\n",
 		    shipped_paths[RULES_NAMES], rule->number, rule->rule.id,
@@ -941,6 +970,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_ci_file_is_judged_by_the_lines_that_it_gains),
+		cmocka_unit_test(a_version_is_no_other_toolchain),
 		cmocka_unit_test(a_package_is_judged_by_scripts_and_sources),
 		cmocka_unit_test(a_build_file_is_judged_by_what_it_starts),
 		cmocka_unit_test(settings_are_judged_by_their_keys),
