@@ -42,7 +42,7 @@ static bool is_only_touched(const struct changes_root *root, const char *path,
 
 	struct change_side was = changes_side(e);
 
-	if (!is_like_side(here, &was))
+	if (S_ISSOCK(here->mode) || !is_like_side(here, &was))
 		return false;
 	parent = beneath_parent(root->lower_fd, path, &name, &ignored);
 	return parent >= 0 && entry_compare_content(root->store, parent, name,

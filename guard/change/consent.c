@@ -41,7 +41,6 @@ static const char *rule_id(enum refusal_kind kind)
 {
 	static const char *const rules[] = {
 		[REFUSED_SETID] = "set-id",
-		[REFUSED_NODE] = "special-file",
 		[REFUSED_GIT] = "git-setting",
 		[REFUSED_UNREADABLE] = "unreadable-directory",
 		[REFUSED_COPY] = CONSENT_ONLY_COPY,
@@ -302,8 +301,7 @@ enum plan_consent consent_decide(void *arg, const struct entry *from,
 
 	refusal->rule = rule_id(refusal->kind);
 	if (refusal->rule) {
-		if (refusal->kind == REFUSED_NODE ||
-		    !allows_rule(c, refusal->rule))
+		if (!allows_rule(c, refusal->rule))
 			return c->except_critical ? CONSENT_LEAVE : CONSENT_ASK;
 		if (refusal->kind != REFUSED_SETID)
 			return CONSENT_GIVEN;

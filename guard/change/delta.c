@@ -60,7 +60,9 @@ static int delta_kind(const struct entry *a, const struct entry *b)
 		return a ? CHANGE_DELETED : CHANGE_ADDED;
 	if ((a->mode & S_IFMT) != (b->mode & S_IFMT))
 		return CHANGE_TYPE;
-	if (!entry_same_content(a, b))
+	/* A socket that a program binds again is another one. */
+	if (!entry_same_content(a, b) ||
+	    (S_ISSOCK(a->mode) && !entry_same_time(a, b)))
 		return CHANGE_MODIFIED;
 	return entry_same_meta(a, b) ? -1 : CHANGE_META;
 }

@@ -165,20 +165,14 @@ static int leave_blocked(struct apply_consent *a, struct err *err)
 	return 0;
 }
 
-/* The refusals of all plans; false: one of them is refused in any case. */
+/* The refusals of all plans; false: there are none, or there is a conflict. */
 static bool take_askable(struct apply_consent *a)
 {
 	size_t i, k;
 
-	for (k = 0; k < a->in->change.root_count; k++) {
-		const struct plan *plan = &a->in->change.roots[k].plan;
-
-		if (plan->conflicts.count)
+	for (k = 0; k < a->in->change.root_count; k++)
+		if (a->in->change.roots[k].plan.conflicts.count)
 			return false;
-		for (i = 0; i < plan->refusals.count; i++)
-			if (plan->refusals.items[i].kind == REFUSED_NODE)
-				return false;
-	}
 	for (k = 0; k < a->in->change.root_count; k++) {
 		struct plan *plan = &a->in->change.roots[k].plan;
 
@@ -313,8 +307,8 @@ static char *command_with(const struct apply_consent *a, const char *options)
 
 #define REMEDY_PATHS 3 /* more are named by their rules */
 
-/* " --yes-to PATH" for each refusal; false: one of them cannot be allowed. */
-static bool add_yes_options(const struct apply_consent *a, struct buf *to)
+/* " --yes-to PATH" for each refusal. */
+static void add_yes_options(const struct apply_consent *a, struct buf *to)
 {
 	AUTO(mem_list) char **rules = NULL;
 	auto_free char *cwd = getcwd(NULL, 0);
@@ -336,8 +330,6 @@ static bool add_yes_options(const struct apply_consent *a, struct buf *to)
 					    strlen(path) &&
 				    *path != '-' && !consent_is_rule(path);
 
-			if (r->kind == REFUSED_NODE)
-				return false;
 			if (total <= REMEDY_PATHS && safe)
 				buf_printf(to, " --yes-to %s", path);
 			else if (!mem_list_has((const char *const *)rules,
@@ -347,13 +339,13 @@ static bool add_yes_options(const struct apply_consent *a, struct buf *to)
 	}
 	for (i = 0; rules && rules[i]; i++)
 		buf_printf(to, " --yes-to %s", rules[i]);
-	return true;
 }
 
 /* Both complete commands for plans with refusals. */
 void apply_consent_remedy(const struct apply_consent *a)
 {
 	auto_free char *without = command_with(a, " --except critical");
+	auto_free char *with = NULL;
 	AUTO(buf) struct buf options = {0};
 	bool any = false, copies = false;
 	size_t i;
@@ -365,14 +357,9 @@ void apply_consent_remedy(const struct apply_consent *a)
 	}
 	if (!any)
 		return;
-	if (add_yes_options(a, &options)) {
-		auto_free char *with = command_with(a, buf_text(&options));
-
-		output_hint("nothing applied; with these changes: %s", with);
-	} else {
-		output_hint("nothing applied: device nodes and sockets are "
-			    "never applied");
-	}
+	add_yes_options(a, &options);
+	with = command_with(a, buf_text(&options));
+	output_hint("nothing applied; with these changes: %s", with);
 	if (a->takes_all)
 		return;
 	output_hint("without them: %s", without);

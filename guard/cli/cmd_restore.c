@@ -170,6 +170,7 @@ static int restore_here(struct restore *r, struct err *err)
 	if (restore_paths_plan(&r->in, err) < 0 ||
 	    plan_summary_count(&r->in.change, &r->counts, err) < 0)
 		return -err->num;
+	plan_print_choices(&planned_root(r)->plan);
 	if (r->in.root_missing)
 		return plan_print_blocks(&planned_root(r)->plan, NULL, REFUSED)
 			       ? STATUS_REFUSED
@@ -204,6 +205,7 @@ static int restore_to(struct restore *r, struct err *err)
 	r->in.to = dir;
 	if (restore_paths_plan(&r->in, err) < 0)
 		return -err->num;
+	plan_print_choices(&planned_root(r)->plan);
 	if (plan_print_blocks(&planned_root(r)->plan, NULL, REFUSED))
 		return STATUS_REFUSED;
 	if (restore_paths_execute(&r->in, err) < 0)

@@ -161,7 +161,11 @@ void plan_print_choices(const struct plan *plan)
 		auto_free char *text =
 			conflict_line(plan, &plan->kept.items[i]);
 
-		report_note("your version is kept: %s", text);
+		report_note("%s: %s",
+			    plan->kept.items[i].kind == CONFLICT_SPECIAL
+				    ? "left out"
+				    : "your version is kept",
+			    text);
 	}
 	for (i = 0; i < plan->over.count; i++) {
 		auto_free char *text =

@@ -121,8 +121,7 @@ void plan_summary_json(struct store *store, const struct plan *plan,
 		json_t *item = json_path(r->path, "reason", refusal_reason(r));
 
 		jsonout_text(item, "rule", r->rule);
-		jsonout_bool(item, "allowed_by_yes_to",
-			     r->kind != REFUSED_NODE);
+		jsonout_bool(item, "allowed_by_yes_to", true);
 		jsonout_add(refused, item);
 	}
 	jsonout_set(object, "steps", steps);

@@ -58,8 +58,7 @@ static int ask_for_consents(struct review_session *v, struct apply_plan *a,
 				mem_printf("%s%s", plan->prefix, r->path);
 			auto_free char *path =
 				path_join(apply_plan_root_path(a, i), r->path);
-			bool yes = r->kind != REFUSED_NODE &&
-				   plan_print_consent(shown, r);
+			bool yes = plan_print_consent(shown, r);
 
 			mem_list_add(yes ? &a->consent.paths
 					 : &a->consent.except,

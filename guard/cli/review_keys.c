@@ -27,10 +27,10 @@ static void say_refused(struct review_ui *u)
 {
 	review_ui_say(
 		u, review_is_group(review_ui_item(u))
-			   ? "critical changes, set-id bits and nodes need a "
-			     "yes of their own: left (s splits the directory)"
-			   : "set-id bits, capabilities and nodes cannot be "
-			     "applied here: left");
+			   ? "critical changes and set-id bits need a yes of "
+			     "their own: left (s splits the directory)"
+			   : "set-id bits and capabilities cannot be applied "
+			     "here: left");
 }
 
 /* Only copies and uncommitted work are given up only when the number of these

@@ -435,7 +435,7 @@ bool review_is_refused(const struct review *r, const struct review_item *item)
 	for (i = 0; i < item->count; i++) {
 		const struct review_entry *e = review_entry_at(r, item, i);
 
-		if ((e->special && !(alone && !e->node)) ||
+		if ((e->special && !alone) ||
 		    (is_critical(e) && !is_single(item)))
 			return true;
 	}
@@ -480,8 +480,7 @@ void review_list_agreed(const struct review *r, char ***to)
 			const struct review_entry *e =
 				review_entry_at(r, item, k);
 
-			if ((e->special && !e->node && item->count == 1) ||
-			    is_critical(e))
+			if ((e->special && item->count == 1) || is_critical(e))
 				mem_list_add(to, e->path);
 		}
 	}

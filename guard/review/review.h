@@ -37,7 +37,6 @@ struct review_entry {
 	struct change change; /* the same, for lists; the path is borrowed */
 	struct risks risks;
 	bool special; /* refused without a yes of its own: set-id bits... */
-	bool node; /* ... or at all */
 	bool here; /* changed in the project meanwhile, too */
 	bool conflict; /* in a way that cannot be merged */
 	bool accepted; /* by the last review_make_accepted() */

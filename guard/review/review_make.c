@@ -114,7 +114,6 @@ static int add_review_entry(void *arg, const char *path,
 		    strcmp(refusal->path, path) != 0)
 			continue;
 		e->special = true;
-		e->node |= refusal->kind == REFUSED_NODE;
 	}
 	copy_existing(&e->old, old);
 	copy_existing(&e->now, now);

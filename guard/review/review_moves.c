@@ -31,7 +31,7 @@ static struct review_entry *find_end(const struct review *r, const char *path)
 	struct review_entry *e =
 		FIND_BY_PATH(path, r->entries, r->entry_count, path);
 
-	return !e || e->special || e->node || path_has_part(path, ".git") ||
+	return !e || e->special || path_has_part(path, ".git") ||
 			       risk_in_generated(path) ||
 			       risk_is_generated(path_name(path)) ||
 			       is_of_other_type(r, path)

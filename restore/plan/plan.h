@@ -67,6 +67,8 @@ enum conflict_kind {
 			   stored: there is no merge base */
 	CONFLICT_INCOMPLETE, /* a side could not be read */
 	CONFLICT_GIT, /* a .git whose refs, HEAD or index changed */
+	CONFLICT_SPECIAL, /* want has a device node or a socket; only in
+			     plan.kept */
 	CONFLICT_UNMERGED, /* a text to merge, and libgit2 is missing: no
 			      decision for a side replaces the merge */
 };
@@ -83,7 +85,6 @@ struct conflict_list {
 
 enum refusal_kind {
 	REFUSED_SETID, /* set-id bits or file capabilities */
-	REFUSED_NODE, /* device node or socket */
 	REFUSED_GIT, /* tells git which program to run or where to look */
 	REFUSED_UNREADABLE, /* a directory that its owner could not read */
 	REFUSED_COPY, /* loses the only copy of a file; the caller adds it */
@@ -168,15 +169,16 @@ struct plan_options {
 	 * entry in it. A named .git is taken completely, and refused when HEAD,
 	 * refs, packed-refs or index differ from base. */
 	bool git_apart;
-	/* Set-id bits, file capabilities and nodes: refused from a run,
-	 * restored from the user's own snapshots. */
+	/* Set-id bits and file capabilities: refused from a run, restored from
+	 * the user's own snapshots. Device nodes and sockets: left out, the
+	 * present entry stays. */
 	bool refuse_special;
 	/* With refuse_special: directories without r or x for their owner are
 	 * refused too, because only root can store or restore their content. */
 	bool refuse_unreadable;
 	/*
-	 * Exceptions from both options, NULL-terminated or NULL; nodes are
-	 * refused always. With both options, entries that git obeys in a
+	 * Exceptions from both options, NULL-terminated or NULL. With both
+	 * options, entries that git obeys in a
 	 * completely taken .git (config, hooks, info, the same of modules,
 	 * alternates, commondir, any symbolic link) are refused as well, unless
 	 * listed here or in paths.

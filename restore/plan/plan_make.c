@@ -80,6 +80,8 @@ const char *conflict_text(enum conflict_kind kind)
 	case CONFLICT_GIT:
 		return "HEAD, refs or index of this .git changed in the "
 		       "project since then";
+	case CONFLICT_SPECIAL:
+		return "device nodes and sockets are not applied";
 	case CONFLICT_UNMERGED:
 		return unmerged_text();
 	}
@@ -93,8 +95,6 @@ const char *refusal_reason(const struct refusal *refusal)
 	switch (refusal->kind) {
 	case REFUSED_SETID:
 		return "carries set-id bits or file capabilities";
-	case REFUSED_NODE:
-		return "is a device node or a socket";
 	case REFUSED_GIT:
 		return "configures commands or paths of git";
 	case REFUSED_UNREADABLE:

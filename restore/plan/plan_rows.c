@@ -350,9 +350,19 @@ static int row_dir(struct planner *pl, const struct row *row, struct err *err)
 	return step_change(pl, STEP_META, row, &to, err);
 }
 
+static bool is_special(const struct entry *e)
+{
+	return S_ISCHR(e->mode) || S_ISBLK(e->mode) || S_ISSOCK(e->mode);
+}
+
 static int decide_row(struct planner *pl, const struct row *row,
 		      struct err *err)
 {
+	if (pl->options->refuse_special && is_special(row->want)) {
+		planner_keep(pl, CONFLICT_SPECIAL, row->path);
+		planner_skip_below(pl, row->path);
+		return 0;
+	}
 	/* missing_only keeps the present entry; only missing entries of a
 	 * directory are created then. */
 	if (pl->options->missing_only && row->now.mode) {

@@ -89,13 +89,10 @@ static int refuse_step(struct planner *pl, const char *path,
 
 	if (!o->refuse_special)
 		return 0;
-	if (S_ISCHR(to->mode) || S_ISBLK(to->mode) || S_ISSOCK(to->mode)) {
-		refusal.kind = REFUSED_NODE;
-	} else if (mem_list_has(o->agreed, path)) {
+	if (mem_list_has(o->agreed, path))
 		return 0;
-	} else if (o->git_apart && !S_ISDIR(to->mode) &&
-		   plan_git_obeys(path, to->mode) &&
-		   !mem_list_has(o->paths, path)) {
+	if (o->git_apart && !S_ISDIR(to->mode) &&
+	    plan_git_obeys(path, to->mode) && !mem_list_has(o->paths, path)) {
 		refusal.kind = REFUSED_GIT;
 	} else if (o->refuse_unreadable && is_unreadable_dir(to) &&
 		   !is_unreadable_dir(from)) {

@@ -12,8 +12,8 @@ static const char *const step_names[] = {"delete", "replace", "create", "meta"};
 static const char *const conflict_names[] = {
 	"both-changed", "both-added", "deleted-now", "changed-now",
 	"added-below",	"folder",     "parent",	     "moved",
-	"incomplete",	"git"};
-static const char *const refusal_names[] = {"setid", "node", "git", "shut"};
+	"incomplete",	"git",	      "special"};
+static const char *const refusal_names[] = {"setid", "git", "shut"};
 static const char *const how_names[] = {"", "merged-", "marked-", "over-"};
 
 /*

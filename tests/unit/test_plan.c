@@ -276,8 +276,8 @@ static void refuses_what_hands_out_rights(void **state)
 	      "f [4755]a=1\nf ^b=1\nc node\ns sock\np pipe\nf [2755]g=1\nd "
 	      "[2755]d\nf [4755]new=1",
 	      "f a=1\nf b=1\nf g=1", &options,
-	      "create:d create:pipe meta: setid:a setid:b setid:g setid:new "
-	      "node:node node:sock");
+	      "create:d create:pipe meta: ours:special:node ours:special:sock "
+	      "setid:a setid:b setid:g setid:new");
 	/* Set-id bits that the file already has, and the same bytes. */
 	check(*state, "f [4755]a=1\nf [4755]b=1", "f [4755]@1a=1\nf [4755]b=2",
 	      "f [4755]a=1\nf [4755]b=1", &options, "meta:a setid:b");

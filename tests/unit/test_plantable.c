@@ -247,7 +247,7 @@ static void say_list(struct buf *to, const char *prefix,
 	static const char *const words[] = {
 		"both changed", "both added", "deleted now", "changed now",
 		"added below",	"directory",  "parent",	     "moved",
-		"incomplete",	"git"};
+		"incomplete",	"git",	      "special"};
 	size_t i;
 
 	for (i = 0; i < count; i++) {
