@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <pthread.h>
@@ -132,6 +133,43 @@ const char *text_quote(const char *name)
 	}
 	(void)snprintf(out, TEXT_BUFFER_LEN, "'%.*s'", TEXT_BUFFER_LEN - 3,
 		       buf_text(&b));
+	buf_free(&b);
+	return out;
+}
+
+/* Bytes that no shell expands. */
+#define SHELL_PLAIN                                                            \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"       \
+	"_./@%+=:,-"
+
+void text_shell_word(struct buf *to, const char *word)
+{
+	struct buf shown = {0};
+	const char *p;
+	bool plain = *word && strspn(word, SHELL_PLAIN) == strlen(word);
+	bool visible;
+
+	text_escape_name(&shown, word);
+	visible = strcmp(buf_text(&shown), word) == 0;
+	buf_free(&shown);
+	buf_add_text(to, plain ? "" : visible ? "'" : "\"$(printf '");
+	for (p = word; *p; p++)
+		if (visible && *p == '\'')
+			buf_add_text(to, "'\\''");
+		else if (visible || isalnum((unsigned char)*p))
+			buf_add_char(to, *p);
+		else
+			buf_printf(to, "\\%03o", (unsigned char)*p);
+	buf_add_text(to, plain ? "" : visible ? "'" : "')\"");
+}
+
+const char *text_shell(const char *word)
+{
+	char *out = next_text_buffer();
+	struct buf b = {0};
+
+	text_shell_word(&b, word);
+	(void)snprintf(out, TEXT_BUFFER_LEN, "%s", buf_text(&b));
 	buf_free(&b);
 	return out;
 }

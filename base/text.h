@@ -27,6 +27,13 @@ void text_escape_name(struct buf *to, const char *name);
  * over 400 bytes is shortened in the middle. */
 const char *text_quote(const char *name);
 
+/* Appends a word of a command that the user may copy: a shell reads exactly
+ * these bytes, but for line feeds at the end. Quoted only where a shell needs
+ * it; control and invisible characters are written as printf's \ooo. */
+void text_shell_word(struct buf *to, const char *word);
+/* The same for messages. Buffers as in text_quote(). */
+const char *text_shell(const char *word);
+
 /* Decodes one character (RFC 3629) of at least one byte. Returns its length; 0:
  * invalid bytes. */
 size_t text_decode(const void *data, size_t len, uint32_t *ret_c);

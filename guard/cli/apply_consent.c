@@ -299,9 +299,10 @@ static char *command_with(const struct apply_consent *a, const char *options)
 	AUTO(buf) struct buf b = {0};
 	char *const *arg;
 
-	buf_printf(&b, "guard apply%s%s", options, asks ? " -y" : "");
+	buf_printf(&b, "%s apply%s%s", output_command(), options,
+		   asks ? " -y" : "");
 	for (arg = a->o->words; arg && *arg; arg++)
-		apply_report_word(&b, *arg);
+		buf_printf(&b, " %s", text_shell(*arg));
 	return buf_take_text(&b);
 }
 
@@ -326,12 +327,11 @@ static void add_yes_options(const struct apply_consent *a, struct buf *to)
 			const char *path = cwd && strcmp(cwd, root) == 0
 						   ? r->path
 						   : full_path;
-			bool safe = strspn(path, APPLY_REPORT_SAFE) ==
-					    strlen(path) &&
-				    *path != '-' && !consent_is_rule(path);
+			bool safe = *path != '-' && !consent_is_rule(path);
 
 			if (total <= REMEDY_PATHS && safe)
-				buf_printf(to, " --yes-to %s", path);
+				buf_printf(to, " --yes-to %s",
+					   text_shell(path));
 			else if (!mem_list_has((const char *const *)rules,
 					       r->rule))
 				mem_list_add(&rules, r->rule);
@@ -385,9 +385,10 @@ void apply_consent_halves_remedy(const struct apply_consent *a)
 		return;
 	buf_add_text(&b, command);
 	for (i = 0; i < s->root_count; i++)
-		apply_report_word(&b, cwd && strcmp(cwd, s->roots[i].path) == 0
-					      ? "."
-					      : s->roots[i].path);
+		buf_printf(&b, " %s",
+			   cwd && strcmp(cwd, s->roots[i].path) == 0
+				   ? "."
+				   : text_shell(s->roots[i].path));
 	output_hint("nothing applied; all changes with both names: %s",
 		    buf_text(&b));
 	free(command);

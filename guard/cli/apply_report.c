@@ -16,24 +16,6 @@
 #define ID_SHOWN 10
 #define GITS_SHOWN 3u
 
-void apply_report_word(struct buf *to, const char *word)
-{
-	const char *p;
-
-	buf_add_char(to, ' ');
-	if (*word && strspn(word, APPLY_REPORT_SAFE) == strlen(word)) {
-		buf_add_text(to, word);
-		return;
-	}
-	buf_add_char(to, '\'');
-	for (p = word; *p; p++)
-		if (*p == '\'')
-			buf_add_text(to, "'\\''");
-		else
-			text_escape(to, p, 1, false);
-	buf_add_char(to, '\'');
-}
-
 /* The changed directory, for messages. */
 const char *apply_report_where(const struct apply_plan *a)
 {
@@ -90,7 +72,8 @@ static void report_gits_left(const struct plan *plan, const char *dir,
 		auto_free char *path =
 			dir ? path_join(dir, gits->items[i]) : NULL;
 
-		apply_report_word(&paths, path ? path : gits->items[i]);
+		buf_printf(&paths, " %s",
+			   text_shell(path ? path : gits->items[i]));
 	}
 	if (gits->count > GITS_SHOWN)
 		report_note("changes in %s were not applied; guard apply %s%s "

@@ -9,13 +9,6 @@
 #include "guard/cli/plan_summary.h"
 #include "restore/git/gitcommit.h"
 
-/* Bytes that no shell expands. */
-#define APPLY_REPORT_SAFE                                                      \
-	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"       \
-	"_./@%+=:,-"
-/* Appends a blank and a word of a command, quoted where a shell needs it. */
-void apply_report_word(struct buf *to, const char *word);
-
 /* The directory that is changed, for a question. */
 const char *apply_report_where(const struct apply_plan *a);
 /* Names the files with conflict markers and returns the exit status: they must

@@ -60,17 +60,6 @@ char *choose_run_changes(struct context *c, const struct session *s)
 	return choose_run_counted_changes(c, s, &counts, &home);
 }
 
-static void add_word(struct buf *b, const char *word)
-{
-	bool plain =
-		*word && strspn(word, "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_./:=@%+,-") == strlen(word);
-
-	buf_printf(b, "%s%s", b->len ? " " : "",
-		   plain ? word : text_quote(word));
-}
-
 /* The command line with the run in front of the operands; yes: and with -y. */
 static char *named_command(char *const *operands, const char *run, bool yes)
 {
@@ -78,14 +67,12 @@ static char *named_command(char *const *operands, const char *run, bool yes)
 	struct buf b = {0};
 	int dashes = strcmp(argv[optind - 1], "--") == 0, i;
 
-	add_word(&b, "guard");
+	buf_add_text(&b, output_command());
 	for (i = 0; i < optind - dashes; i++)
-		add_word(&b, argv[i]);
-	if (yes)
-		add_word(&b, "-y");
-	add_word(&b, run);
+		buf_printf(&b, " %s", text_shell(argv[i]));
+	buf_printf(&b, "%s %s", yes ? " -y" : "", text_shell(run));
 	for (; argv[i]; i++)
-		add_word(&b, argv[i]);
+		buf_printf(&b, " %s", text_shell(argv[i]));
 	return buf_take_text(&b);
 }
 

@@ -20,6 +20,7 @@
 #include "guard/state/free_space.h"
 
 #define CUT_COLUMNS 60
+#define VERB_LETTERS "abcdefghijklmnopqrstuvwxyz-"
 
 static bool quiet;
 static enum output_when colours = OUTPUT_AUTO;
@@ -43,6 +44,43 @@ FILE *output_stderr(void)
 	return stderr;
 }
 
+static const struct verb *(*find_verb)(const char *);
+static char *command_dir; /* "guard -C DIR" */
+
+void output_commands_in(const char *dir,
+			const struct verb *(*verb)(const char *))
+{
+	char *longer =
+		mem_printf("%s -C %s", output_command(), text_shell(dir));
+
+	free(command_dir);
+	command_dir = longer;
+	find_verb = verb;
+}
+
+const char *output_command(void)
+{
+	return command_dir ? command_dir : "guard";
+}
+
+/* Each "guard VERB" of the text works where the user is. */
+static void print_message(const char *label, const char *text)
+{
+	AUTO(buf) struct buf b = {0};
+	const char *at;
+
+	for (; command_dir && (at = strstr(text, "guard ")); text = at) {
+		auto_free char *verb = NULL;
+
+		buf_add(&b, text, (size_t)(at - text));
+		at += strlen("guard");
+		verb = mem_strndup(at + 1, strspn(at + 1, VERB_LETTERS));
+		buf_add_text(&b, find_verb(verb) ? command_dir : "guard");
+	}
+	(void)fprintf(output_stderr(), "guard: %s%s%s\n", label, buf_text(&b),
+		      text);
+}
+
 void output_message(enum report_kind kind, const char *format, ...)
 {
 	static const char *const labels[] = {
@@ -58,12 +96,12 @@ void output_message(enum report_kind kind, const char *format, ...)
 	va_start(ap, format);
 	text = mem_vprintf(format, ap);
 	va_end(ap);
-	(void)fprintf(output_stderr(), "guard: %s%s\n", labels[kind], text);
+	print_message(labels[kind], text);
 }
 
 void output_error(const struct err *err)
 {
-	(void)fprintf(output_stderr(), "guard: %s\n", err->text);
+	print_message("", err->text);
 	/* An error about damage of the store names the remedy. */
 	if (err->num == EBADMSG && !strstr(err->text, "guard repair") &&
 	    strncmp(err->file, "snapshot/", strlen("snapshot/")) == 0)
@@ -74,7 +112,7 @@ void output_error(const struct err *err)
 	    !strstr(err->text, "guard prune")) {
 		auto_free char *hint = free_space_hint();
 
-		(void)fprintf(stderr, "guard:   %s\n", hint);
+		print_message("  ", hint);
 	}
 }
 

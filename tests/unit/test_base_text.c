@@ -363,6 +363,35 @@ static void sizes_and_counts_for_people(void **state)
 	assert_string_equal(text_count(2, "key"), "2 keys");
 }
 
+/* Each word as sh(1) reads it. */
+static void a_shell_reads_a_quoted_word_as_it_is(void **state)
+{
+	static const char *const words[] = {
+		"plain.c",  "",	    "a b",	"it's",	     "$HOME",
+		"`id`",	    "*",    "-x",	"a\nb",	     "\033[31m",
+		"\tq'\"\\", "%s\r", "\xff\xfe", "\u202eabc", "~user",
+		"a;b&c|d",  "#",    "\303\251", "\n\n-x",    "!x",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		AUTO(buf) struct buf command = {0};
+		char got[64] = "";
+		FILE *shell;
+		size_t len;
+
+		buf_printf(&command, "printf %%s %s", text_shell(words[i]));
+		assert_false(strchr(buf_text(&command), '\033'));
+		shell = popen(buf_text(&command), "r");
+		assert_non_null(shell);
+		len = fread(got, 1, sizeof(got) - 1, shell);
+		assert_int_equal(pclose(shell), 0);
+		got[len] = '\0';
+		assert_string_equal(got, words[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +413,7 @@ int main(void)
 		cmocka_unit_test(a_width_is_what_a_terminal_gives),
 		cmocka_unit_test(a_cut_parts_no_character),
 		cmocka_unit_test(sizes_and_counts_for_people),
+		cmocka_unit_test(a_shell_reads_a_quoted_word_as_it_is),
 	};
 
 	return cmocka_run_group_tests_name("base_text", tests, NULL, NULL);
