@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -123,6 +124,24 @@ int path_compare(const char *a, const char *b)
 	if (*b == '/')
 		return 1;
 	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+}
+
+bool path_has_program(const char *name)
+{
+	const char *at = getenv("PATH"), *end;
+
+	for (; at && *at; at = *end ? end + 1 : end) {
+		auto_free char *dir = NULL, *file = NULL;
+		struct stat st;
+
+		end = strchrnul(at, ':');
+		dir = mem_strndup(at, (size_t)(end - at));
+		file = path_join(dir, name);
+		if (*dir == '/' && stat(file, &st) == 0 &&
+		    S_ISREG(st.st_mode) && access(file, X_OK) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Removes "." and ".." from the text behind a base that is already resolved. */

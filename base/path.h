@@ -45,6 +45,10 @@ size_t path_part_end(const char *path, const char *name);
  * a directory comes directly before its entries. */
 int path_compare(const char *a, const char *b);
 
+/* Whether an absolute directory of PATH has an executable file of that name:
+ * what the others have depends on the caller's directory. */
+bool path_has_program(const char *name);
+
 /*
  * The absolute path without symbolic links of a file that may be missing: links
  * are resolved as far as the path exists, the rest is text with "." and ".."

@@ -7,30 +7,11 @@
 #include "guard/agent/agent.h"
 #include "guard/cli/commands.h"
 
-/* In an absolute directory of PATH: the others depend on where the shell is. */
-static bool is_in_path(const char *name)
-{
-	const char *at = getenv("PATH"), *end;
-
-	for (; at && *at; at = *end ? end + 1 : end) {
-		auto_free char *dir = NULL, *file = NULL;
-		struct stat st;
-
-		end = strchrnul(at, ':');
-		dir = mem_strndup(at, (size_t)(end - at));
-		file = path_join(dir, name);
-		if (*dir == '/' && stat(file, &st) == 0 &&
-		    S_ISREG(st.st_mode) && access(file, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void add_program(char ***names, const char *name)
 {
 	if (profile_name_ok(name) && strcmp(name, "default") != 0 &&
 	    !mem_list_has((const char *const *)*names, name) &&
-	    is_in_path(name))
+	    path_has_program(name))
 		mem_list_add(names, name);
 }
 

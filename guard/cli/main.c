@@ -19,28 +19,15 @@ static int (*const functions[])(const struct options *o, struct context *c,
 #include <guard_calls.h>
 };
 
-static int report_unknown_verb(const char *name)
+static int print_help_of(char **names)
 {
-	const struct verb *near = options_near_verb(name);
-
-	(void)fprintf(output_stderr(), "guard: no such verb: %s\n",
-		      text_quote(name));
-	if (near)
-		(void)fprintf(output_stderr(),
-			      "guard: did you mean `guard %s`?\n", near->name);
-	else
-		(void)fprintf(output_stderr(), "guard: see `guard --help`\n");
-	return STATUS_USAGE;
-}
-
-static int print_help_of(const char *name)
-{
+	const char *name = names[0];
 	const struct verb *verb = name ? options_verb(name) : NULL;
 	bool all =
 		name && (strcmp(name, "-a") == 0 || strcmp(name, "--all") == 0);
 
 	if (name && !verb && !all)
-		return report_unknown_verb(name);
+		return options_unknown_verb(names);
 	if (verb)
 		options_help_verb(verb);
 	else
@@ -143,20 +130,16 @@ int main(int argc, char **argv)
 					      text_quote(argv[at + 1]));
 				return failure_status(argv[at + 2]);
 			}
+			output_commands_in(argv[at + 1], options_verb);
 			at += 2;
 		} else if (strcmp(argv[at], "--help") == 0 ||
 			   strcmp(argv[at], "-h") == 0) {
-			return print_help_of(argv[at + 1]);
+			return print_help_of(argv + at + 1);
 		} else if (strcmp(argv[at], "--version") == 0 ||
 			   strcmp(argv[at], "-v") == 0) {
 			return print_version();
 		} else {
-			(void)fprintf(
-				output_stderr(),
-				"guard: no such option before the verb: %s\n"
-				"guard: see `guard --help`\n",
-				text_quote(argv[at]));
-			return STATUS_USAGE;
+			return options_before_verb(argv + at);
 		}
 	}
 	if (at == argc) {
@@ -166,9 +149,9 @@ int main(int argc, char **argv)
 	if (strcmp(argv[at], "version") == 0)
 		return print_version();
 	if (strcmp(argv[at], "help") == 0)
-		return print_help_of(argv[at + 1]);
+		return print_help_of(argv + at + 1);
 	verb = options_verb(argv[at]);
 	if (!verb)
-		return report_unknown_verb(argv[at]);
+		return options_unknown_verb(argv + at);
 	return run_verb(verb, argc - at, argv + at);
 }

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/cli/output.h"
 #include "guard/cli/progress.h"
@@ -92,30 +93,32 @@ static const struct option_spec *find_option(const struct verb *verb,
 
 /* --- similar names --- */
 
-/* Edits (insert, delete, change) from a to b; b is short. */
+#define NAME_MAX_LEN 31
+
+/* Edits from a to b: insert, delete, change, swap two neighbors. */
 static size_t edit_distance(const char *a, const char *b)
 {
-	size_t row[32], len = strlen(b), i;
+	size_t d[NAME_MAX_LEN + 1][NAME_MAX_LEN + 1], i, k;
+	size_t a_len = strlen(a), b_len = strlen(b);
 
-	if (len >= 32)
-		return len;
-	for (i = 0; i <= len; i++)
-		row[i] = i;
-	for (; *a; a++) {
-		size_t corner = row[0]++;
+	if (a_len > NAME_MAX_LEN || b_len > NAME_MAX_LEN)
+		return SIZE_MAX;
+	for (i = 0; i <= a_len; i++)
+		for (k = 0; k <= b_len; k++) {
+			size_t least = i && k ? d[i - 1][k - 1] +
+							(a[i - 1] != b[k - 1])
+					      : i + k;
 
-		for (i = 1; i <= len; i++) {
-			size_t best = corner + (*a != b[i - 1]);
-
-			corner = row[i];
-			if (row[i] + 1 < best)
-				best = row[i] + 1;
-			if (row[i - 1] + 1 < best)
-				best = row[i - 1] + 1;
-			row[i] = best;
+			if (i && k && d[i - 1][k] < least)
+				least = d[i - 1][k] + 1;
+			if (i && k && d[i][k - 1] < least)
+				least = d[i][k - 1] + 1;
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] &&
+			    a[i - 2] == b[k - 1] && d[i - 2][k - 2] < least)
+				least = d[i - 2][k - 2] + 1;
+			d[i][k] = least;
 		}
-	}
-	return row[len];
+	return d[a_len][b_len];
 }
 
 /* The search for the most similar name. */
@@ -123,22 +126,6 @@ struct nearest {
 	const char *given, *best;
 	size_t least; /* edits of the best, or the most that count */
 };
-
-/* A habit stands for its name, which then is the only one. */
-static struct nearest nearest_to(const char *given,
-				 const char *const (*habits)[2], size_t count)
-{
-	struct nearest n = {
-		.given = given,
-		.least = strlen(given) <= 3 ? 1 : 2,
-	};
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (strcmp(given, habits[i][0]) == 0)
-			n = (struct nearest){.given = habits[i][1]};
-	return n;
-}
 
 static void try_nearest(struct nearest *n, const char *name)
 {
@@ -150,11 +137,10 @@ static void try_nearest(struct nearest *n, const char *name)
 	}
 }
 
-const struct verb *options_near_verb(const char *name)
+/* Short names have too many others within two edits: `port` is no `import`. */
+const char *options_near_verb(const char *name)
 {
-	struct nearest n =
-		nearest_to(name, verb_habits,
-			   sizeof(verb_habits) / sizeof(verb_habits[0]));
+	struct nearest n = {.given = name, .least = strlen(name) < 6 ? 1 : 2};
 	const struct verb_alias *a;
 	const struct verb *v;
 
@@ -163,7 +149,113 @@ const struct verb *options_near_verb(const char *name)
 		for (a = v->others; a->name; a++)
 			try_nearest(&n, a->name);
 	}
-	return n.best ? options_verb(n.best) : NULL;
+	return n.best;
+}
+
+/* A verb needs operands: they are PATHS, or its help explains them. */
+static const char *least_operands(const struct verb *v)
+{
+	return strncmp(v->operands, "PATHS", 5) == 0 ? " ."
+	       : v->stops || v->fewest ||
+			       (v->operands[0] && v->operands[0] != '[')
+		       ? " --help"
+		       : "";
+}
+
+/* The operands that were typed, without options of another tool. */
+static void add_operands(struct buf *to, const struct verb *v, char **words,
+			 bool options)
+{
+	int count = 0;
+
+	for (; *words && count < v->most; words++)
+		if (options || v->stops || **words != '-') {
+			buf_printf(to, " %s", text_shell(*words));
+			count++;
+		}
+	if (!count)
+		buf_add_text(to, least_operands(v));
+}
+
+static void print_suggestion(bool first, struct buf *command)
+{
+	(void)fprintf(output_stderr(), "guard: %s `%s %s`?\n",
+		      first ? "did you mean" : "or", output_command(),
+		      buf_text(command));
+	buf_clear(command);
+}
+
+int options_unknown_verb(char **words)
+{
+	const char *given = words[0];
+	const char *near = options_near_verb(given);
+	const struct verb *verb = near ? options_verb(near) : NULL;
+	AUTO(buf) struct buf b = {0};
+	size_t i, found = 0;
+
+	(void)fprintf(output_stderr(), "guard: no such verb: %s\n",
+		      text_quote(given));
+	for (i = 0; i < sizeof(verb_habits) / sizeof(verb_habits[0]); i++) {
+		const struct verb_habit *h = &verb_habits[i];
+
+		if (strcmp(given, h->typed) != 0)
+			continue;
+		buf_printf(&b, "%s%s%s", h->verb,
+			   h->fixed && *h->fixed ? " " : "",
+			   h->fixed ? h->fixed : "");
+		if (!h->fixed)
+			add_operands(&b, options_verb(h->verb), words + 1,
+				     false);
+		print_suggestion(!found++, &b);
+	}
+	if (found)
+		return STATUS_USAGE;
+	if (near && !path_has_program(given)) {
+		const struct verb_alias *alias = find_alias(verb, near);
+
+		buf_printf(&b, "%s%s%s", verb->name,
+			   alias && alias->option ? " --" : "",
+			   alias && alias->option ? alias->option : "");
+		add_operands(&b, verb, words + 1, true);
+	} else {
+		buf_add_text(&b, "run --");
+		for (; *words; words++)
+			buf_printf(&b, " %s", text_shell(*words));
+	}
+	print_suggestion(true, &b);
+	(void)fprintf(output_stderr(), "guard: see `guard --help`\n");
+	return STATUS_USAGE;
+}
+
+int options_before_verb(char **words)
+{
+	size_t dashes = strspn(words[0], "-");
+	auto_free char *name =
+		mem_strndup(words[0] + dashes, strcspn(words[0] + dashes, "="));
+	const struct option_spec *option =
+		find_option(options_verb("run"), name);
+	AUTO(buf) struct buf b = {0};
+	char **at = words;
+
+	while (*at && !options_verb(*at))
+		at++;
+	if (!*at && option && option->kind == OPTION_REFUSED) {
+		(void)fprintf(output_stderr(), "guard: no option %s: %s\n",
+			      text_quote(words[0]), option->help);
+		return STATUS_USAGE;
+	}
+	(void)fprintf(output_stderr(),
+		      "guard: no such option before the verb: %s\n",
+		      text_quote(words[0]));
+	if (*at || option) {
+		buf_add_text(&b, *at ? *at : "run");
+		for (; *words; words++)
+			if (words != at)
+				buf_printf(&b, " %s", text_shell(*words));
+		print_suggestion(true, &b);
+	}
+	(void)fprintf(output_stderr(), "guard: see `guard --help`\n");
+	return STATUS_USAGE;
 }
 
 /* --- values --- */
@@ -353,10 +445,10 @@ static void report_long_option(const struct options *options, const char *given)
 	AUTO(buf) struct buf b = {0};
 	size_t len = strcspn(given, "=") - 2;
 	auto_free char *name = mem_strndup(given + 2, len);
-	struct nearest similar =
-		nearest_to(name, option_habits,
-			   sizeof(option_habits) / sizeof(option_habits[0]));
+	/* A short name has too many others within two edits. */
+	struct nearest similar = {.given = name, .least = 1};
 	const struct option_spec *o;
+	size_t i;
 
 	for (o = options->verb->options; o->help; o++)
 		if (is_own(o) && o->name && len &&
@@ -368,8 +460,11 @@ static void report_long_option(const struct options *options, const char *given)
 				    text_quote(given), buf_text(&b));
 		return;
 	}
-	/* A short name has too many others within two edits. */
-	similar.least = 1;
+	for (i = 0; i < sizeof(option_habits) / sizeof(option_habits[0]); i++)
+		if (strcmp(name, option_habits[i][0]) == 0 &&
+		    find_option(options->verb, option_habits[i][1]))
+			similar = (struct nearest){.given = name,
+						   .best = option_habits[i][1]};
 	for (o = options->verb->options; o->help; o++)
 		if (is_own(o))
 			try_nearest(&similar, o->name);

@@ -125,12 +125,19 @@ function read_limits(what, words, n,    i) {
 }
 
 # One of a verb.
-function read_property(text,    n, words) {
+function read_property(text,    n, k, fixed, words) {
 	n = split(text, words, " ")
-	if (words[1] == "typed")
-		for (; n > 1; n--)
-			verb_habits = verb_habits "\t{" quoted(words[n]) ", " \
-				quoted(verb[verbs]) "},\n"
+	if (words[1] == "typed") {
+		fixed = "NULL"
+		if (sub(/ is( |$)/, "\t", text)) {
+			split(text, words, "\t")
+			fixed = "\"" words[2] "\""
+			n = split(words[1], words, " ")
+		}
+		for (k = 2; k <= n; k++)
+			verb_habits = verb_habits "\t{" quoted(words[k]) ", " \
+				quoted(verb[verbs]) ", " fixed "},\n"
+	}
 	else if (words[1] == "also") {
 		others[verbs] = others[verbs] (verbs in others ? " " : "") \
 			words[2]
@@ -504,7 +511,9 @@ function print_source(    v, o) {
 			toupper(property[v, "opens"]) : "NOTHING") "},"
 	}
 	print "\t{0},\n};\n"
-	print "static const char *const verb_habits[][2] = {"
+	print "static const struct verb_habit {"
+	print "\tconst char *typed, *verb, *fixed; /* or NULL: as typed */"
+	print "} verb_habits[] = {"
 	print verb_habits "};\n"
 	print "static const char *const option_habits[][2] = {"
 	print habits "};"

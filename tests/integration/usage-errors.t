@@ -9,7 +9,7 @@ make_home
 cd "$HOME/project" || exit 99
 
 # --- options of run that name paths ---
-for option in --ro --rw --cow; do
+for option in --ro --rw --cow --hide; do
 	gives 125 "$option of a missing path is refused" \
 		guard run $option /no/such -- true
 	says "$err" "$option"
@@ -17,6 +17,37 @@ for option in --ro --rw --cow; do
 done
 gives 125 'a missing project directory is refused' guard run -C /no/such -- true
 says "$err" '-C'
+# An option that protects never has no effect: a mistyped value is refused.
+echo secret >secret
+while read -r words; do
+	# shellcheck disable=SC2086 # words
+	gives 125 "a mistyped value of an option that protects is refused: $words" \
+		guard run $words -- cat secret
+	silent "$out" secret
+done <<-'END'
+	--hide .sceret
+	--hide secrets*
+	--hide ~/secret
+	--hide secret --hide sceret
+	--net nnoe
+	--net off
+	--network non
+	--agent nnoe
+	--allow pref
+	--timeout soon
+	--memory 5x
+	--pids-limit many
+	--layer-size much
+	--tmp-size little
+	--strict=yes
+	--read-only
+	--offline
+	--no-net
+	--hidden secret
+	-v /secret:/secret:ro
+END
+rm secret
+
 gives 125 '--env followed by -- is refused' guard run --env -- true
 says "$err" "--env must be NAME or NAME=VALUE, not '--'"
 
