@@ -70,7 +70,9 @@ static int check_below_change(void *arg, const char *path,
 		return 0;
 	if (!n || (a && entry_same_state(a, n)))
 		return 0;
-	got = a ? plan_git_same_index(b->pl, whole, n, a, err) : 0;
+	got = plan_status_same(b->pl, whole, n, a ? a : &planner_nothing, err);
+	if (got == PLAN_STATUS_REPLACED)
+		planner_overwrite(b->pl, CONFLICT_CHANGED_NOW, whole);
 	if (got)
 		return got < 0 ? got : 0;
 	add_finding(b, a ? CONFLICT_CHANGED_NOW : CONFLICT_ADDED_BELOW, whole,

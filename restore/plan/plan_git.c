@@ -85,19 +85,6 @@ bool plan_git_obeys(const char *path, uint32_t mode)
 	return obeys && !path_ends(path, ".sample");
 }
 
-int plan_git_same_index(struct planner *pl, const char *path,
-			const struct entry *a, const struct entry *b,
-			struct err *err)
-{
-	auto_free char *root = git_root_of(path);
-	auto_free char *index = root ? path_join(root, "index") : NULL;
-
-	if (!index || strcmp(path, index) != 0 || !a->mode || !b->mode ||
-	    entry_same_content(a, b) || !entry_same_meta(a, b))
-		return 0;
-	return gitindex_same(pl->store, a, b, err);
-}
-
 /* Whether the project's file is as in base, or as in want already. */
 static int is_git_file_expected(struct planner *pl, const char *path,
 				struct err *err)

@@ -11,6 +11,7 @@
  *	plan_merge.c	merge of contents
  *	plan_meta.c	merge of mode, owner and xattrs
  *	plan_steps.c	adds the steps
+ *	plan_status.c	files that a status command rewrites
  *	plan_git.c	everything in a .git
  *	planner.c	the state: decisions of the user, lists of the plan
  */
@@ -138,11 +139,14 @@ enum plan_git_verdict {
 /* Whether path belongs to a .git, and the decision for it. The conflict for a
  * .git that cannot be taken is added at its first path. Negative: an errno. */
 int plan_git_decide(struct planner *pl, const char *path, struct err *err);
-/* 1: path is the index of a .git, and both versions agree except for the files'
- * times that git caches and the resulting bytes. */
-int plan_git_same_index(struct planner *pl, const char *path,
-			const struct entry *a, const struct entry *b,
-			struct err *err);
+/* The file is one that a status command rewrites, and the user's version is
+ * none of the user's changes: 1; PLAN_STATUS_REPLACED: its format is unknown
+ * here, so that a change of the user may be lost with it; 0; or a negative
+ * errno. */
+#define PLAN_STATUS_REPLACED 2
+int plan_status_same(struct planner *pl, const char *path,
+		     const struct entry *now, const struct entry *other,
+		     struct err *err);
 /* Counts a change in a .git that is skipped. */
 void plan_git_skip(struct planner *pl, const char *path);
 /* Whether the path belongs to a .git that may not be deleted (keep_git). */

@@ -422,18 +422,23 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 		return 0;
 	if (lookup_find(&pl->find_now, path, &row.now, err) < 0)
 		return -err->num;
-	/* An index that git rewrote by itself counts as that of base, or of
-	 * want. Without a rewrite by git the bytes are compared: a restore gets
+	/* A file that a status command rewrote counts as that of base, or of
+	 * want. Without such a command the bytes are compared: a restore gets
 	 * exactly the bytes that it asks for. */
 	got = row.base->mode && row.now.mode &&
 	      entry_same_content(row.base, &row.now);
 	if (!got) {
-		got = plan_git_same_index(pl, path, &row.now, row.base, err);
-		if (got == 1)
+		got = plan_status_same(pl, path, &row.now, row.base, err);
+		if (got == PLAN_STATUS_REPLACED &&
+		    planner_resolve(pl, path) == RESOLVE_OURS)
+			got = 0;
+		else if (got == PLAN_STATUS_REPLACED)
+			planner_overwrite(pl, CONFLICT_BOTH_CHANGED, path);
+		if (got > 0)
 			row.base = &row.now;
 	}
 	if (!got) {
-		got = plan_git_same_index(pl, path, &row.now, row.want, err);
+		got = plan_status_same(pl, path, &row.now, row.want, err);
 		if (got == 1)
 			row.want = &row.now;
 	}

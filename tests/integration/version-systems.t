@@ -1,0 +1,93 @@
+#!/bin/sh
+# The state of version systems beside git, and what a run moves into them.
+# users: one
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+# project NAME: an empty directory
+project() {
+	mkdir -p "$HOME/$1"
+	cd "$HOME/$1" || exit 99
+}
+
+# --- undo after a command that shows the state ---
+
+if needs 'undo after hg status' hg; then
+	printf '[ui]\nusername=U\n' >"$HOME/.hgrc"
+	project hg
+	hg init .
+	echo a >a
+	echo b >b
+	hg add -q
+	hg commit -qm one
+	ok 'a run commits with hg' \
+		guard run -q -- sh -c 'echo b >>a; hg commit -qm agent; hg status'
+	touch b
+	hg status
+	ok 'hg status during the run is no conflict of apply' guard apply -y
+	touch a
+	hg status
+	hg diff
+	hg heads -q >/dev/null
+	ok 'undo works after commands that show the state' guard undo -y
+	is "$(hg log -T '{desc} ')" 'one ' 'hg has the state before'
+	touch a
+	hg status
+	ok 'and so does redo' guard redo -y
+	is "$(hg log -T '{desc} ' && hg status)" 'agent one ' \
+		'hg has the state after'
+	echo n >n
+	hg add -q n
+	gives 1 'a file that the user added in hg refuses undo' guard undo -y
+	says "$err" "'.hg/dirstate': changed on both sides"
+	is "$(hg status)" 'A n' 'it is still added'
+	hg forget n
+	ok 'without it undo works' guard undo -y
+	guard discard -qy
+
+	project new-hg
+	echo a >a
+	ok 'a run creates a repository' \
+		guard run -q -- sh -c 'hg init .; hg add -q; hg commit -qm one'
+	ok 'it is applied' guard apply -y --yes-to .hg/requires
+	touch a
+	hg status
+	hg branches -q >/dev/null
+	ok 'undo deletes it after hg has added caches' guard undo -y
+	no '.hg is gone' test -e .hg
+fi
+
+# These programs' formats are unknown to guard: the user's version is replaced
+# and named.
+for file in .sl/treestate/0a .sl/dirstate .bzr/checkout/dirstate \
+	.jj/working_copy/tree_state .hg/wcache/x; do
+	project "status${file%%/*}"
+	mkdir -p "${file%/*}"
+	echo one >"$file"
+	guard run -q -- sh -c "echo two >$file; echo x >x"
+	ok "a run writes $file" guard apply -y --except critical
+	echo status >"$file"
+	gives 0 "undo works after a status command wrote $file" guard undo -y
+	is "$(cat "$file")" one 'the state before is there'
+	case $file in
+	*.jj* | *wcache*) silent "$out" 'replaces your edit' ;;
+	*) says "$out" "$file  4 B  replaces your edit" ;;
+	esac
+	guard discard -qy
+done
+# A file beside them is the user's.
+project user
+mkdir -p .sl .hg
+echo one >.sl/bookmarks
+echo one >.hg/branch
+for file in .sl/bookmarks .hg/branch; do
+	guard run -q -- sh -c "echo two >$file"
+	ok "a run writes $file" guard apply -y
+	echo mine >"$file"
+	gives 1 "an edit of $file refuses undo" guard undo -y
+	echo two >"$file"
+	ok 'which works without it' guard undo -y
+	guard discard -qy
+done
+
+finish
