@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -171,4 +172,16 @@ int fd_reopen(int fd, int flags)
 {
 	return RETRY_ENOENT(
 		open(fd_proc_path(fd).text, (flags & ~O_NOFOLLOW) | O_CLOEXEC));
+}
+
+enum fd_writers fd_find_writers(int fd)
+{
+	/* A process that opens the file during the lease makes the kernel send
+	 * a signal: SIGURG, which is ignored by default, instead of SIGIO,
+	 * which ends the process. */
+	if (fcntl(fd, F_SETSIG, SIGURG) < 0 ||
+	    fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
+		return errno == EAGAIN ? FD_WRITERS_SOME : FD_WRITERS_UNKNOWN;
+	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
+	return FD_WRITERS_NONE;
 }

@@ -76,6 +76,22 @@ char *fd_path(int fd);
 /* Fills err from errno with "what 'path of fd': reason"; returns -err->num. */
 int fd_fail(int fd, const char *what, struct err *err);
 
+/* Whether a process has this file open for writing or mapped writable. */
+enum fd_writers {
+	FD_WRITERS_NONE,
+	FD_WRITERS_SOME,
+	/* Another user's file, and file systems without leases. */
+	FD_WRITERS_UNKNOWN,
+};
+
+/*
+ * Asks the kernel for the writers of a regular file that is open for reading
+ * here. fcntl(2) grants a read lease only
+ * while there is none; it is returned at once. Opens for writing that come in
+ * between wait for the return (with O_NONBLOCK: EAGAIN).
+ */
+enum fd_writers fd_find_writers(int fd);
+
 /* Opens a regular file again with other flags, also from an O_PATH descriptor.
  * Returns the new descriptor, or -1 with errno. */
 int fd_reopen(int fd, int flags);

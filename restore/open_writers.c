@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 
@@ -12,23 +13,9 @@
 	"open for writing; end that program, or exclude this path: nothing "   \
 	"was changed"
 
-/*
- * Whether a process has this file open for writing. The file must be open for
- * reading here and belong to this user: fcntl(2) grants and returns a read
- * lease. False also where the state is unknown. SIGIO must be ignored: the
- * kernel sends it when another process opens the file during the lease.
- */
-static bool has_writer(int fd)
-{
-	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
-		return errno == EAGAIN;
-	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
-	return false;
-}
-
 int open_writers_check(int fd, struct err *err)
 {
-	if (fd < 0 || !has_writer(fd))
+	if (fd < 0 || fd_find_writers(fd) != FD_WRITERS_SOME)
 		return 0;
 	return fail(err, EBUSY, "another program has it " REMEDY);
 }

@@ -4,7 +4,7 @@
  * A process with a writable descriptor of a displaced file writes to an inode
  * that has no name in the project, and the data is lost. guard treats such a
  * file as changed. A writable mapping counts, even after its descriptor was
- * closed. Where the kernel gives no answer (lock_has_writer()), no writer is
+ * closed. Where the kernel gives no answer (fd_find_writers()), no writer is
  * assumed.
  */
 #ifndef GUARD_RESTORE_OPEN_WRITERS_H

@@ -308,7 +308,6 @@ static int run_transaction_of(struct execution *e, const char *kind,
 	};
 	int got;
 
-	(void)signal(SIGIO, SIG_IGN); /* open_writers.h */
 	report_progress_start(kind);
 	got = transaction_run(e->set->c->store, roots, e->count, &what, err);
 	report_progress_end();
@@ -331,7 +330,6 @@ int changeset_check(struct changeset *set, struct err *err)
 
 	for (i = 0; i < e.count; i++)
 		roots[i].layer = NULL;
-	(void)signal(SIGIO, SIG_IGN); /* open_writers.h */
 	return transaction_check(set->c->store, roots, e.count, err);
 }
 

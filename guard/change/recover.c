@@ -1,7 +1,6 @@
 #include "guard/change/recover.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -257,7 +256,6 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	int recovered, got, recorded, finalized = 0;
 	bool last, done, put;
 
-	(void)signal(SIGIO, SIG_IGN); /* for the lease of lock_has_writer() */
 	recovered = transaction_recover(c->store, p, c->state.workspaces_fd,
 					c->roll_back, &text, err);
 	if (text || recovered > 0)

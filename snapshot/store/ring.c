@@ -32,6 +32,7 @@ struct slot {
 	int answers[STEPS];
 	unsigned int missing; /* completions that have not arrived */
 	bool busy;
+	bool ask_writers, no_writers;
 };
 
 struct reader {
@@ -106,6 +107,8 @@ static void read_slot_plain(struct slot *slot)
 		slot->error = errno;
 		return;
 	}
+	slot->no_writers =
+		slot->ask_writers && fd_find_writers(fd) == FD_WRITERS_NONE;
 	n = fd_read(fd, slot->data, slot->size + 1);
 	if (n < 0)
 		slot->error = errno;
@@ -275,7 +278,7 @@ static void slot_fill(struct slot *slot, int dirfd, const char *name,
 }
 
 bool reader_add(struct reader *r, int dirfd, const char *name, size_t size,
-		uint64_t cookie)
+		bool ask_writers, uint64_t cookie)
 {
 	struct slot *slot;
 
@@ -286,7 +289,9 @@ bool reader_add(struct reader *r, int dirfd, const char *name, size_t size,
 		ring_try_start(r);
 	slot = &r->slots[r->idle[--r->idle_count]];
 	slot_fill(slot, dirfd, name, size, cookie);
-	if (r->plain) {
+	slot->ask_writers = ask_writers;
+	slot->no_writers = false;
+	if (r->plain || ask_writers) {
 		read_slot_plain(slot);
 		slot_finish(r, slot);
 		return true;
@@ -314,6 +319,7 @@ bool reader_next(struct reader *r, struct reader_file *ret)
 	*ret = (struct reader_file){
 		.cookie = slot->cookie,
 		.error = slot->error,
+		.no_writers = slot->no_writers,
 		.grew = slot->len > slot->size,
 		.len = slot->len > slot->size ? slot->size : slot->len,
 		.data = slot->data,

@@ -9,7 +9,7 @@
  *
  *	r = reader_new(64, false);
  *	while (there are files) {
- *		while (!reader_add(r, dirfd, name, size, cookie))
+ *		while (!reader_add(r, dirfd, name, size, false, cookie))
  *			if (reader_next(r, &file))
  *				use(&file);
  *	}
@@ -47,6 +47,7 @@ struct reader;
 struct reader_file {
 	uint64_t cookie;
 	int error; /* 0, or the positive errno of open or read */
+	bool no_writers; /* none before the read, as far as it was asked */
 	bool grew; /* the file has more bytes than `size`; data is its start */
 	size_t len;
 	const unsigned char *data; /* valid until the next call on this
@@ -58,10 +59,11 @@ struct reader_file {
 struct reader *reader_new(unsigned int depth, bool plain);
 void reader_free(struct reader **reader);
 
-/* Queues a file of `size` bytes (<= READER_LEN_MAX). False: `depth` files are
- * in flight, and reader_next() must be called first. */
+/* Queues a file of `size` bytes (<= READER_LEN_MAX). ask_writers:
+ * fd_find_writers() is called before the read, which is made at once. False:
+ * `depth` files are in flight, and reader_next() must be called first. */
 bool reader_add(struct reader *r, int dirfd, const char *name, size_t size,
-		uint64_t cookie);
+		bool ask_writers, uint64_t cookie);
 
 /* Waits for the next finished file. False: no file is in flight. */
 bool reader_next(struct reader *r, struct reader_file *ret);

@@ -131,6 +131,7 @@ static int read_file_content(struct store *store, int dirfd, const char *name,
 	if (!S_ISREG(opened.mode))
 		return 0;
 	r->has_chattr = read_chattr(fd, &r->meta.chattr);
+	r->no_writers = fd_find_writers(fd) == FD_WRITERS_NONE;
 	if (content_put(store, fd, hints, &r->content, &r->size, err) == 0)
 		return 0;
 	/* Reading the file itself tells a fault of the file from a fault of the

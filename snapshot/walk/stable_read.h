@@ -23,6 +23,8 @@ struct stable_read {
 	/* meta.chattr is complete, not only the part that statx(2) reports. */
 	bool has_chattr;
 	bool ask_chattr; /* open the file for its chattr flags */
+	/* No process had the file open for writing when the read began. */
+	bool no_writers;
 	bool incomplete;
 	bool unstable; /* changed during every attempt */
 	char why[160]; /* text of the note */

@@ -78,13 +78,14 @@ static int64_t read_number_file(const char *path, int64_t otherwise)
  * neither mtime nor ctime; the times change again at the first store after the
  * page was written back, which faults. Contents whose ctime is younger than the
  * kernel's writeback interval may therefore change unnoticed after they were
- * read. They are stored, and the next snapshot reads them again: this costs one
- * read of files that just changed (and are in memory), and nothing for old
- * files.
+ * read. They are stored, and the next snapshot reads them again, unless no
+ * process had the file open for writing when the read began (fd.h): a later
+ * store needs a new mapping, and its first store faults. Nearly all files of a
+ * clone or an install are closed, so they are read once.
  *
- * fdatasync before the read would arm the fault too, but costs a millisecond
- * per file, a thousand times the read, and writes the user's data to disk
- * without a request. tmpfs has no writeback: contents there are never trusted.
+ * fdatasync(2) or syncfs(2) before the read would arm the fault too, but writes
+ * the user's data to disk without a request, and other programs wait for it. On
+ * tmpfs a fault changes no time: contents there are never trusted.
  */
 static int64_t writeback_seconds(bool is_tmpfs)
 {

@@ -106,13 +106,10 @@ bool walk_is_racy(const struct walk *w, const struct meta *m)
 	       (!w->trusted_fs && timestamp_compare(m->mtime, racy) >= 0);
 }
 
-bool walk_is_untrusted(const struct walk *w, const struct meta *m)
+bool walk_is_young(const struct walk *w, const struct meta *m)
 {
-	if (walk_is_racy(w, m))
-		return true;
-	if (!S_ISREG(m->mode) || !m->size)
-		return false;
-	return m->ctime.sec + w->writeback_sec >= w->start.sec;
+	return S_ISREG(m->mode) && m->size &&
+	       m->ctime.sec + w->writeback_sec >= w->start.sec;
 }
 
 /*

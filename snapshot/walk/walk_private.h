@@ -135,8 +135,9 @@ bool walk_is_moved(const struct walk *w, const struct meta *m);
 /* Whether the entry is so young that a later change may leave the same
  * times. */
 bool walk_is_racy(const struct walk *w, const struct meta *m);
-/* Whether the entry is too young for the next snapshot to rely on its times. */
-bool walk_is_untrusted(const struct walk *w, const struct meta *m);
+/* Whether the entry is a file so young that a store through a mapping may leave
+ * the same times (take.c: writeback_seconds()). */
+bool walk_is_young(const struct walk *w, const struct meta *m);
 
 /* The i-th name of f; valid as long as f and the cache. */
 const char *walk_item_name(const struct walk *w, const struct walk_dir *f,

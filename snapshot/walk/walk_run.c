@@ -42,7 +42,9 @@ static void take_stable_read(struct walk *w, struct walk_dir *f,
 	it->link = TAKE(r->link);
 	it->size = r->content.type == OBJECT_NONE ? r->meta.size : r->size;
 	it->incomplete = r->incomplete;
-	it->untrusted = r->incomplete || walk_is_untrusted(w, &r->meta);
+	it->untrusted = r->incomplete || walk_is_racy(w, &r->meta) ||
+			(walk_is_young(w, &r->meta) &&
+			 !(r->no_writers && w->mmap_updates_times));
 	if (r->incomplete)
 		walk_add_note(w, NOTE_INCOMPLETE, f, it->name, r->why);
 	if (walk_is_moved(w, &r->meta))
@@ -89,6 +91,7 @@ static int store_small_file(struct walk *w, struct walk_dir *f,
 {
 	struct stable_read r = {.meta = it->meta,
 				.size = file->len,
+				.no_writers = file->no_writers,
 				.ask_chattr = f->meta.chattr != 0};
 	struct meta after;
 
@@ -146,12 +149,15 @@ static bool collect_read(struct walk_worker *k)
 	return true;
 }
 
-/* Reads the i-th name of f, which is no directory, or starts the read. meta:
- * its stat; old: its entry in the stat cache, or NULL. */
+/* Reads the i-th name of f, which is no directory, or starts the read. A young
+ * file is opened here, to ask for its writers. meta: its stat; old: its entry
+ * in the stat cache, or NULL. */
 static void read_item(struct walk_worker *k, struct walk_dir *f, size_t i,
 		      const struct meta *meta, const struct cache_entry *old)
 {
 	struct walk_item *it = make_item_at(k->walk, f, i);
+	bool ask_writers =
+		k->walk->mmap_updates_times && walk_is_young(k->walk, meta);
 	struct read_job *read_job;
 	struct oid before;
 
@@ -166,7 +172,7 @@ static void read_item(struct walk_worker *k, struct walk_dir *f, size_t i,
 	*read_job = (struct read_job){.dir = f, .index = i};
 	atomic_fetch_add(&f->pending, 1);
 	atomic_fetch_add(&f->fd_users, 1);
-	while (!reader_add(k->reader, f->fd, it->name, meta->size,
+	while (!reader_add(k->reader, f->fd, it->name, meta->size, ask_writers,
 			   (uint64_t)(uintptr_t)read_job))
 		(void)collect_read(k);
 }
@@ -437,7 +443,7 @@ static void scan_dir(struct walk_worker *k, struct walk_dir *f)
 			 !walk_list_wanted(w, f))
 			walk_list_names(w, f);
 		read_dir_attrs(w, f);
-		f->untrusted = walk_is_untrusted(w, &f->meta);
+		f->untrusted = walk_is_racy(w, &f->meta);
 		scan_dir_names(&s);
 		atomic_fetch_add(&w->files, s.files);
 		atomic_fetch_add(&w->dirs, s.dirs);

@@ -132,7 +132,7 @@ static void *ring(void *unused)
 				continue;
 			}
 			while (!reader_add(r, AT_FDCWD, files[k].path,
-					   files[k].size, k))
+					   files[k].size, false, k))
 				(void)take(r);
 		}
 	while (take(r))

@@ -94,7 +94,7 @@ static void read_all(const struct folder_box *box, unsigned int depth,
 		char name[16];
 
 		(void)snprintf(name, sizeof(name), "%u", i);
-		while (!reader_add(r, box->fd, name, size_of(i), i)) {
+		while (!reader_add(r, box->fd, name, size_of(i), false, i)) {
 			assert_true(reader_next(r, &file));
 			check_file(&file, seen);
 			count++;
@@ -115,7 +115,7 @@ static bool have_ring(void)
 	struct reader *r = reader_new(1, false);
 	bool uses;
 
-	(void)reader_add(r, AT_FDCWD, "/dev/null", 0, 0);
+	(void)reader_add(r, AT_FDCWD, "/dev/null", 0, false, 0);
 	uses = r->started && !r->plain;
 	reader_free(&r);
 	return uses;
@@ -189,7 +189,7 @@ static struct reader_file read_one(struct reader *r, int dirfd,
 {
 	struct reader_file file;
 
-	assert_true(reader_add(r, dirfd, name, size, 5));
+	assert_true(reader_add(r, dirfd, name, size, false, 5));
 	assert_true(reader_next(r, &file));
 	assert_int_equal(file.cookie, 5);
 	return file;
@@ -240,8 +240,8 @@ static void a_reader_with_files_under_way_can_be_freed(void **state)
 
 	write_file(box, "ten", "0123456789", 10);
 	for (i = 0; i < 8; i++)
-		assert_true(reader_add(r, box->fd, "ten", 10, 0));
-	assert_false(reader_add(r, box->fd, "ten", 10, 0));
+		assert_true(reader_add(r, box->fd, "ten", 10, false, 0));
+	assert_false(reader_add(r, box->fd, "ten", 10, false, 0));
 	reader_free(&r);
 	assert_null(r);
 }

@@ -827,7 +827,7 @@ static bool have_ring(void)
 	struct reader *r = reader_new(1, false);
 	bool uses;
 
-	(void)reader_add(r, AT_FDCWD, "/dev/null", 0, 0);
+	(void)reader_add(r, AT_FDCWD, "/dev/null", 0, false, 0);
 	uses = r->started && !r->plain;
 	reader_free(&r);
 	return uses;
