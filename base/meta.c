@@ -55,6 +55,13 @@ int meta_get(int dirfd, const char *name, struct meta *ret)
 	return 0;
 }
 
+bool meta_foreign(const struct meta *m, uint32_t uid, uint32_t gid)
+{
+	return m->uid == uid
+		       ? m->gid != gid
+		       : !S_ISLNK(m->mode) && m->mode & (S_IWGRP | S_IWOTH);
+}
+
 int meta_set_time(int dirfd, const char *name, struct timestamp mtime)
 {
 	const struct timespec times[2] = {

@@ -25,6 +25,10 @@ struct meta {
  * ENOENT only when a second call reports it, too. */
 int meta_get(int dirfd, const char *name, struct meta *ret);
 
+/* Whether the user and group of a plain user's run (uid, gid) are not those of
+ * the entry, although the user may be allowed to write it. */
+bool meta_foreign(const struct meta *m, uint32_t uid, uint32_t gid);
+
 /* Sets mtime and leaves atime unchanged. Name and result as in meta_get(). */
 int meta_set_time(int dirfd, const char *name, struct timestamp mtime);
 

@@ -151,7 +151,7 @@ static int prepare_layer(struct layer *l, const struct session *s,
 	if (!*ret_first)
 		return 0;
 	if (groups &&
-	    pre_copy_up_groups(upper, l->lower.fd, l->path, notes, err) < 0)
+	    pre_copy_up_foreign(upper, l->lower.fd, l->path, notes, err) < 0)
 		return -err->num;
 	return pre_copy_up_root(upper, l->lower.fd, err);
 }

@@ -52,9 +52,8 @@ int layers_probe(const char *dir_path, struct err *err);
 #define LAYERS_UNCOVERED "uncovered"
 
 /*
- * Key in the session's record, one value for each directory: its entries have
- * no other group of the user than the run's group, so pre_copy_up_groups() is
- * not called for it.
+ * Key in the session's record, one value for each directory: it has no
+ * meta_foreign() entry, so pre_copy_up_foreign() is not called for it.
  */
 #define LAYERS_ONE_GROUP "one-group"
 

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
+#include "overlay/temp_chmod.h"
 #include "overlay/whiteout.h"
 
 /* Limits of inspected and copied entries: the start of a run must not take
@@ -24,19 +25,14 @@
 #define DEPTH_MAX 128
 
 struct pre_copy_up {
-	int upper_fd, lower_fd;
-	gid_t *groups;
-	int group_count;
+	int upper_fd; /* -1: entries are counted, not copied */
+	int lower_fd;
+	uid_t uid;
+	gid_t gid;
 	uint64_t entries, files, bytes;
-	/* entries of another group that were not copied */
-	uint64_t skipped_count;
+	uint64_t skipped_count; /* entries that were not copied */
 	bool truncated; /* not all entries were inspected */
 };
-
-static void pre_copy_up_free(struct pre_copy_up *p)
-{
-	free(p->groups);
-}
 
 /*
  * The group of an entry's copy in the layer. A setgid directory gets the user's
@@ -95,19 +91,49 @@ int pre_copy_up_root(int upper_fd, int lower_fd, struct err *err)
 	return 0;
 }
 
-/* Whether the entry has a group of the user other than the run's group. An
- * entry of another user counts only when its group may write it. */
-static bool is_other_group(const struct pre_copy_up *p, const struct meta *m)
+/* Whether the user may write the entry, which the kernel cannot copy up. */
+static bool needs_copy(const struct pre_copy_up *p, int dir, const char *name,
+		       const struct meta *m)
 {
-	int i;
+	return meta_foreign(m, p->uid, p->gid) &&
+	       (m->uid == p->uid ||
+		faccessat(dir, name, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) ==
+			0);
+}
 
-	if (m->gid == getegid() ||
-	    (m->uid != geteuid() && !(m->mode & S_IWGRP)))
-		return false;
-	for (i = 0; i < p->group_count; i++)
-		if (p->groups[i] == m->gid)
-			return true;
-	return false;
+/* The upper directory (O_PATH) of path, in which an entry is created; the copy
+ * of a read-only directory is writable until then. */
+struct writable_dir {
+	const struct pre_copy_up *p;
+	int fd;
+	const char *path;
+	struct temp_chmod opened;
+};
+
+static void writable_dir_begin(struct writable_dir *w)
+{
+	struct err ignored;
+	int fd;
+
+	w->opened.fd = -1;
+	if (faccessat(w->fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
+		return;
+	fd = temp_chmod_open(w->fd, O_RDONLY | O_DIRECTORY, 0700, &w->opened,
+			     &ignored);
+	fd_close(&fd);
+}
+
+/* The new entry has changed the directory's mtime. */
+static void writable_dir_end(struct writable_dir *w)
+{
+	struct err ignored;
+	auto_close int lower = beneath_open(w->p->lower_fd, w->path,
+					    O_PATH | O_DIRECTORY, 0, &ignored);
+	struct meta m;
+
+	temp_chmod_free(&w->opened);
+	if (lower >= 0 && meta_get(lower, "", &m) == 0)
+		(void)meta_set_time(w->fd, "", m.mtime);
 }
 
 /* Opens the directory `path` in the upper. A missing directory is created, with
@@ -117,7 +143,9 @@ static int make_upper_dir(struct pre_copy_up *p, const char *path,
 {
 	auto_close int above = -1, made = -1, lower = -1;
 	auto_free char *parent = NULL;
+	struct writable_dir w = {.p = p};
 	struct meta m;
+	int got;
 	int fd = beneath_open(p->upper_fd, path, O_PATH | O_DIRECTORY, 0, err);
 
 	if (fd != -ENOENT || !*path)
@@ -129,9 +157,17 @@ static int make_upper_dir(struct pre_copy_up *p, const char *path,
 	lower = beneath_open(p->lower_fd, path, O_PATH | O_DIRECTORY, 0, err);
 	if (lower < 0)
 		return lower;
-	if (meta_get(lower, "", &m) < 0 ||
-	    mkdirat(above, path_name(path), 0700) < 0)
-		return fail_errno(err, "create directory %s", text_quote(path));
+	if (meta_get(lower, "", &m) < 0)
+		return fail_errno(err, "stat %s", text_quote(path));
+	w.fd = above;
+	w.path = parent;
+	writable_dir_begin(&w);
+	got = mkdirat(above, path_name(path), 0700) < 0
+		      ? fail_errno(err, "create directory %s", text_quote(path))
+		      : 0;
+	writable_dir_end(&w);
+	if (got < 0)
+		return got;
 	made = beneath_open(above, path_name(path), O_RDONLY | O_DIRECTORY, 0,
 			    err);
 	if (made < 0 || pre_copy_up_meta(lower, made, &m, err) < 0)
@@ -181,31 +217,36 @@ int pre_copy_up_link(int dir, int lower, const char *name, const struct meta *m,
 	return 0;
 }
 
-static bool copy_group_file(struct pre_copy_up *p, int lower,
-			    const char *dir_path, const char *name,
-			    const struct meta *m)
+static bool copy_foreign(struct pre_copy_up *p, int lower, const char *dir_path,
+			 const char *name, const struct meta *m)
 {
-	auto_close int dir = -1, lower_dir = -1;
+	/* Half of the limit is for files that the user can write now: the
+	 * objects of a repository are read-only. */
+	uint64_t files_max = m->mode & S_IWUSR ? FILES_MAX : FILES_MAX / 2;
+	auto_close int dir = -1;
+	struct writable_dir w = {.p = p, .path = dir_path};
 	struct err inner_err;
-	struct meta above;
+	int got;
 
-	if (p->files >= FILES_MAX || m->size > BYTES_MAX - p->bytes)
+	if (p->files >= files_max || m->size > BYTES_MAX - p->bytes)
 		return false;
 	dir = make_upper_dir(p, dir_path, &inner_err);
-	if (dir < 0 || pre_copy_up_file(dir, lower, name, m, &inner_err) < 0)
+	if (dir < 0)
 		return false;
-	/* The new link changed the directory's mtime. */
-	lower_dir = beneath_open(p->lower_fd, dir_path, O_PATH | O_DIRECTORY, 0,
-				 &inner_err);
-	if (lower_dir >= 0 && meta_get(lower_dir, "", &above) == 0)
-		(void)meta_set_time(dir, "", above.mtime);
+	w.fd = dir;
+	writable_dir_begin(&w);
+	got = (S_ISLNK(m->mode) ? pre_copy_up_link : pre_copy_up_file)(
+		dir, lower, name, m, &inner_err);
+	writable_dir_end(&w);
+	if (got < 0)
+		return false;
 	p->files++;
 	p->bytes += m->size;
 	return true;
 }
 
-static void walk_group_dir(struct pre_copy_up *p, int dir, const char *path,
-			   int depth)
+static void walk_foreign(struct pre_copy_up *p, int dir, const char *path,
+			 int depth)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
@@ -221,66 +262,70 @@ static void walk_group_dir(struct pre_copy_up *p, int dir, const char *path,
 		const char *name = list.items[i].name;
 		auto_free char *below = path_join(path, name);
 		auto_close int made = -1, fd = -1;
+		bool foreign;
 		struct meta m;
 
 		p->truncated = p->entries++ >= ENTRIES_MAX;
 		if (p->truncated || meta_get(dir, name, &m) < 0)
 			continue;
-		if (S_ISREG(m.mode) && is_other_group(p, &m) &&
-		    !copy_group_file(p, dir, path, name, &m))
+		foreign = needs_copy(p, dir, name, &m);
+		if (p->upper_fd < 0) {
+			p->skipped_count += foreign && m.uid == p->uid &&
+					    !group_member(m.gid);
+			foreign = false;
+		}
+		if (foreign && (S_ISREG(m.mode) || S_ISLNK(m.mode)) &&
+		    !copy_foreign(p, dir, path, name, &m))
 			p->skipped_count++;
 		if (!S_ISDIR(m.mode))
 			continue;
-		if (is_other_group(p, &m)) {
+		if (foreign) {
 			made = make_upper_dir(p, below, &ignored);
 			p->skipped_count += made < 0;
 		}
 		fd = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0,
 				  &ignored);
 		if (fd >= 0)
-			walk_group_dir(p, fd, below, depth + 1);
+			walk_foreign(p, fd, below, depth + 1);
 	}
 }
 
-bool pre_copy_up_list_groups(gid_t **ret, int *ret_count)
+uint64_t pre_copy_up_count(int lower_fd)
 {
-	int i, count = getgroups(0, NULL);
-	bool other = false;
+	struct pre_copy_up p = {.upper_fd = -1,
+				.lower_fd = lower_fd,
+				.uid = geteuid(),
+				.gid = getegid()};
 
-	*ret = NULL;
-	*ret_count = 0;
-	if (count <= 0 || geteuid() == 0)
-		return false;
-	*ret = mem_alloc((size_t)count * sizeof(**ret));
-	*ret_count = count = getgroups(count, *ret);
-	for (i = 0; i < count; i++)
-		other = other || (*ret)[i] != getegid();
-	return other;
+	if (p.uid != 0)
+		walk_foreign(&p, lower_fd, "", 0);
+	return p.skipped_count;
 }
 
-int pre_copy_up_groups(int upper_fd, int lower_fd, const char *path,
-		       struct buf *notes, struct err *err)
+int pre_copy_up_foreign(int upper_fd, int lower_fd, const char *path,
+			struct buf *notes, struct err *err)
 {
-	AUTO(pre_copy_up)
-	struct pre_copy_up p = {.upper_fd = upper_fd, .lower_fd = lower_fd};
+	struct pre_copy_up p = {.upper_fd = upper_fd,
+				.lower_fd = lower_fd,
+				.uid = geteuid(),
+				.gid = getegid()};
 	auto_close int dir = -1;
 
-	if (!pre_copy_up_list_groups(&p.groups, &p.group_count))
+	if (p.uid == 0)
 		return 0;
 	dir = fd_reopen(lower_fd, O_RDONLY | O_DIRECTORY);
 	if (dir < 0)
 		return fail_errno(err, "list %s", text_quote(path));
-	walk_group_dir(&p, dir, "", 0);
-	if (p.skipped_count)
-		buf_printf(notes,
-			   "%s: %s of another group cannot be written in the "
-			   "run (too many or too large to be copied)\n",
-			   text_quote(path),
-			   text_count(p.skipped_count, "entry"));
-	if (p.truncated)
-		buf_printf(notes,
-			   "%s: too many entries to inspect: files of another "
-			   "group may not be writable in the run\n",
-			   text_quote(path));
+	walk_foreign(&p, dir, "", 0);
+	if (p.skipped_count || p.truncated)
+		buf_printf(
+			notes,
+			"%s: %s%s of other groups or users cannot be written "
+			"in the run (too many or too large to be copied); "
+			"chgrp -R %u %s changes the group of your files\n",
+			text_quote(path),
+			p.truncated ? "probably more than " : "",
+			text_count(p.skipped_count, "entry"), p.gid,
+			text_quote(path));
 	return 0;
 }

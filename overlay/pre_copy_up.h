@@ -1,13 +1,14 @@
 /*
  * Entries that must be in an upper before it is mounted.
  *
- * The user namespace of a plain user maps one user and one group. A file or
- * directory of another of the user's groups can be read and deleted in a run.
- * Writing it, moving it or creating an entry in it fails with EOVERFLOW,
- * because overlayfs cannot copy it up. A process outside of the namespace can
- * create the entry with its group, so guard copies it into the layer before the
- * run. An entry of another user is copied when its group may write it; the copy
- * belongs to the user. The scan ignores unchanged copies.
+ * The user namespace of a plain user maps one user and one group. An entry of
+ * another user or group can be read and deleted in a run. Writing it, moving it
+ * or creating an entry in it fails with EOVERFLOW, because overlayfs cannot
+ * copy it up. A process outside of the namespace can create the entry, so guard
+ * copies into the layer, before the run, the entries that the user may write:
+ * the user's own, and those of other users whose mode or ACL allows it. The
+ * copy belongs to the user and keeps its group where the user is in that group;
+ * else it gets the user's first group. The scan ignores unchanged copies.
  *
  * A setgid directory gets the user's primary group in the layer, and new
  * entries inherit that group: overlayfs could not open a new file of mode 0444
@@ -28,17 +29,16 @@
  * a merged directory has the metadata of the upper. */
 int pre_copy_up_root(int upper_fd, int lower_fd, struct err *err);
 
-/* Lists the user's groups, to free. False when only one group exists, or for
- * root: then no entry needs a copy. */
-bool pre_copy_up_list_groups(gid_t **ret, int *ret_count);
-
 /*
- * Copies directories and files of the user's other groups into the upper, up to
- * fixed limits; adds a line to notes for skipped entries. path is for the notes
- * only. Does nothing for root and for a user with one group.
+ * Copies these entries into the upper, up to fixed limits; adds a line to notes
+ * for skipped entries. path is for the notes only. Does nothing for root.
  */
-int pre_copy_up_groups(int upper_fd, int lower_fd, const char *path,
-		       struct buf *notes, struct err *err);
+int pre_copy_up_foreign(int upper_fd, int lower_fd, const char *path,
+			struct buf *notes, struct err *err);
+
+/* The number of entries in the user's directory, open for reading, whose copy
+ * cannot keep its group; 0 for root. */
+uint64_t pre_copy_up_count(int lower_fd);
 
 /* Copies owner (as far as this user may set it), xattrs, mode and times to
  * `to`. m is the metadata of the file or directory `from`. 0 or a negative

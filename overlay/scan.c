@@ -275,7 +275,9 @@ struct scan {
 	struct frame *items;
 	size_t count, capacity;
 	size_t opened; /* directories with added mode bits */
-	uid_t uid; /* of this process: geteuid(2) is a call for each entry */
+	/* This process; geteuid(2) is a call for each entry. */
+	uid_t uid;
+	gid_t gid;
 	struct buf path; /* path of the current entry */
 };
 
@@ -539,16 +541,19 @@ static int scan_both_sided(struct scan *s, const struct frame *f,
 	struct pair p = {f->upper, f->lower, name, name, *u, *l};
 	int only_owned = is_owner_copy(&p, s->uid, err);
 	bool is_setgid_dir = S_ISDIR(l->mode) && (l->mode & S_ISGID);
+	bool foreign_group = false;
 	struct difference d;
 	int got;
 
 	if (only_owned < 0)
 		return only_owned;
 	/* The group may differ only because the layer cannot have the real
-	 * group: pre_copy_up.h. */
-	if (s->uid != 0 && (f->is_setgid || is_setgid_dir) &&
-	    u->gid == getegid() && l->gid != getegid() && group_member(l->gid))
-		p.u.gid = l->gid;
+	 * group: pre_copy_up.h. A file that was written gets the layer's. */
+	if (s->uid != 0 && u->gid == s->gid && l->gid != s->gid) {
+		foreign_group = !group_member(l->gid);
+		if (f->is_setgid || is_setgid_dir || foreign_group)
+			p.u.gid = l->gid;
+	}
 	if (only_owned) {
 		p.u.uid = l->uid;
 		p.u.gid = l->gid;
@@ -566,7 +571,7 @@ static int scan_both_sided(struct scan *s, const struct frame *f,
 	if (got < 0)
 		d = (struct difference){.content = !S_ISDIR(u->mode),
 					.meta = true};
-	if (only_owned) {
+	if (only_owned || (foreign_group && !f->is_setgid && d.content)) {
 		p.u = *u;
 		d.meta = d.meta || d.content;
 	}
@@ -752,7 +757,8 @@ int scan_range(const struct scan_range *range, struct change_list *ret,
 			 .skip = range->skip,
 			 .from = range->from,
 			 .until = range->until,
-			 .uid = geteuid()};
+			 .uid = geteuid(),
+			 .gid = getegid()};
 
 	if (start_scan(&s, err) < 0 || scan_frames(&s, err) < 0)
 		return err_context(err, "scan the run's layer");

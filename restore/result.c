@@ -163,32 +163,37 @@ static int store_layer_entry(struct result *r, const char *path,
 	return got;
 }
 
-/* In the upper of a plain user a set-group-ID directory and its entries have
- * the user's first group instead of another group of the user
- * (overlay/pre_copy_up.h). */
-static int restore_inherited_group(struct result *r, const char *path,
-				   struct entry *e, struct err *err)
+/*
+ * An upper has the user's first group in place of a group that the layer cannot
+ * have (overlay/pre_copy_up.h). Sets the real one: a set-group-ID directory and
+ * its entries keep it, and so do entries without new content. old: the entry in
+ * base, or an empty one.
+ */
+static int restore_group(struct result *r, const char *path,
+			 const struct entry *old, struct entry *e,
+			 struct err *err)
 {
-	AUTO(entry) struct entry old = {0}, above = {0};
+	AUTO(entry) struct entry above = {0};
 	auto_free char *dir = path_parent(path);
 	struct stat st;
-	bool inherits =
-		*path && fstat(r->dir_fd, &st) == 0 && (st.st_mode & S_ISGID);
-	int had, got = 0;
+	bool inherits;
+	int got;
 
 	if (geteuid() == 0 || e->gid != getegid() ||
-	    (!inherits && !S_ISDIR(e->mode)))
+	    (old->mode && old->gid == e->gid))
 		return 0;
-	had = tree_editor_get(r->editor, path, &old, err);
-	if (had == 0 && inherits)
-		got = tree_editor_get(r->editor, dir, &above, err);
-	if (had < 0 || got < 0)
-		return -err->num;
-	if (had && (inherits || (old.mode & S_ISGID)) && group_member(old.gid))
-		e->gid = old.gid;
-	else if (got && (above.mode & S_ISGID) && group_member(above.gid))
+	inherits =
+		*path && fstat(r->dir_fd, &st) == 0 && (st.st_mode & S_ISGID);
+	if (old->mode) {
+		if (inherits || (S_ISDIR(e->mode) && old->mode & S_ISGID) ||
+		    (!group_member(old->gid) && entry_same_content(old, e)))
+			e->gid = old->gid;
+		return 0;
+	}
+	got = inherits ? tree_editor_get(r->editor, dir, &above, err) : 0;
+	if (got > 0 && above.mode & S_ISGID)
 		e->gid = above.gid;
-	return 0;
+	return got < 0 ? got : 0;
 }
 
 static int put_result_entry(struct result *r, const char *path, struct entry *e,
@@ -203,7 +208,7 @@ static int put_result_entry(struct result *r, const char *path, struct entry *e,
 	 * file that it replaces. */
 	if (got && (old.mode & S_IFMT) == (e->mode & S_IFMT))
 		e->chattr = old.chattr;
-	if (restore_inherited_group(r, path, e, err) < 0)
+	if (restore_group(r, path, &old, e, err) < 0)
 		return -err->num;
 	return S_ISDIR(e->mode) ? tree_editor_put_dir(r->editor, path, e, err)
 				: tree_editor_put(r->editor, path, e, err);

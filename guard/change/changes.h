@@ -167,7 +167,12 @@ struct changes changes_borrow(const struct changes *from);
  * does nothing.
  */
 void changes_find_moves(struct changes *c);
-/* Mode, owner and flags are the same. */
+/* Whether a plain user's entry gets another group with the same owner, because
+ * the layer cannot have its group (overlay/pre_copy_up.h). Lists name that once
+ * for each directory. */
+bool changes_group_alone(const struct change_side *a,
+			 const struct change_side *b);
+/* Mode, owner and flags are the same, or differ by changes_group_alone(). */
 bool changes_same_meta(const struct change_side *a,
 		       const struct change_side *b);
 /* Both halves of the change's move are in the list: it is shown as a move, and

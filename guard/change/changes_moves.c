@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
@@ -90,9 +91,16 @@ static bool has_deleted(const struct change_list *list, bool home)
 	return false;
 }
 
+bool changes_group_alone(const struct change_side *a,
+			 const struct change_side *b)
+{
+	return a->gid != b->gid && a->uid == b->uid && geteuid() != 0;
+}
+
 bool changes_same_meta(const struct change_side *a, const struct change_side *b)
 {
-	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+	return a->mode == b->mode && a->uid == b->uid &&
+	       (a->gid == b->gid || changes_group_alone(a, b)) &&
 	       a->chattr == b->chattr;
 }
 

@@ -10,6 +10,7 @@
 #include "guard/sandbox/sandbox.h"
 #include "guard/state/state.h"
 #include "overlay/layers.h"
+#include "overlay/pre_copy_up.h"
 
 /* Where texts begin, and their further lines where a terminal is narrower. */
 #define INDENT 21u
@@ -171,6 +172,25 @@ static void inspect_container(struct doctor *d)
 	print_inspection(d, &inside);
 }
 
+/* The files of the current directory that a run cannot write as they are. */
+static void inspect_groups(struct doctor *d)
+{
+	auto_close int dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t count = dir < 0 ? 0 : pre_copy_up_count(dir);
+	auto_free char *text =
+		mem_printf("%s in the current directory of groups that you are "
+			   "not in: what a run writes gets your group",
+			   text_count(count, "entry"));
+	auto_free char *remedy = mem_printf("chgrp -R %u .", getegid());
+
+	if (count)
+		print_inspection(d,
+				 &(struct inspection){.state = INSPECT_WEAKER,
+						      .name = "groups",
+						      .text = text,
+						      .remedy = remedy});
+}
+
 int cmd_doctor(const struct options *o, struct context *c, struct err *err)
 {
 	struct doctor d = {.list = o->json ? json_array() : NULL};
@@ -181,6 +201,7 @@ int cmd_doctor(const struct options *o, struct context *c, struct err *err)
 	inspect_state_dir(&d);
 	inspect_libraries(&d);
 	inspect_container(&d);
+	inspect_groups(&d);
 	if (d.list) {
 		jsonstream_print(json_pack("{s:b, s:o}", "usable", !d.missing,
 					   "checks", d.list));

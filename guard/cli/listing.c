@@ -31,13 +31,21 @@ static void print_entry(const struct view *v, const struct view_entry *e,
 			struct styled *to)
 {
 	const struct change *c = e->change;
+	struct change shown = *c;
 	AUTO(buf) struct buf b = {0};
 	const struct change_move *m = changes_move(v->list, c);
 	bool deleted = c->kind == CHANGE_DELETED;
 
 	styled_row(&b, changes_letter(c->kind), v->prefix, c->path,
 		   S_ISDIR(deleted ? c->old.mode : c->now.mode));
-	changes_detail(c, &b);
+	if (c->kind == CHANGE_MODIFIED &&
+	    changes_group_alone(&c->old, &c->now)) {
+		shown.now.gid = c->old.gid;
+		if (changes_same_meta(&c->old, &c->now) &&
+		    !(c->flags & (CHANGE_ATTRS | CHANGE_ACL)))
+			shown.flags &= ~(unsigned int)CHANGE_META_TOO;
+	}
+	changes_detail(&shown, &b);
 	fold_entry_text(e, &b);
 	/* The other half of the move is not in the displayed list. */
 	if (m) {
@@ -194,6 +202,88 @@ static void print_git_section(const struct changes_root *g, struct styled *to)
 	}
 }
 
+/* ---- other groups ---- */
+
+struct group_row {
+	char *dir;
+	uint32_t old, now;
+};
+struct group_rows {
+	VEC(struct group_row) list;
+};
+
+static void group_rows_free(struct group_rows *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->list.count; i++)
+		free(r->list.items[i].dir);
+	VEC_FREE(&r->list);
+}
+
+static int compare_group_rows(const void *a, const void *b)
+{
+	const struct group_row *x = a, *y = b;
+	int got = path_compare(x->dir, y->dir);
+
+	if (got == 0)
+		got = (x->old > y->old) - (x->old < y->old);
+	return got ? got : (x->now > y->now) - (x->now < y->now);
+}
+
+static void add_group_row(struct group_rows *r, const char *path,
+			  const struct change_side *old,
+			  const struct change_side *now)
+{
+	if (old->mode && now->mode && changes_group_alone(old, now) &&
+	    !path_has_part(path, ".git"))
+		*VEC_ADD(&r->list) = (struct group_row){path_parent(path),
+							old->gid, now->gid};
+}
+
+size_t listing_groups(const struct change_list *list, const char *prefix,
+		      struct styled *to)
+{
+	AUTO(group_rows) struct group_rows rows = {0};
+	size_t i, first = 0;
+
+	for (i = 0; i < list->count; i++)
+		if (list->items[i].kind != CHANGE_META)
+			add_group_row(&rows, list->items[i].path,
+				      &list->items[i].old, &list->items[i].now);
+	for (i = 0; i < list->move_count; i++)
+		if (!list->moves[i].half && !list->moves[i].with_dir)
+			add_group_row(&rows, list->moves[i].to,
+				      &list->moves[i].old, &list->moves[i].now);
+	if (!rows.list.count)
+		return 0;
+	qsort(rows.list.items, rows.list.count, sizeof(*rows.list.items),
+	      compare_group_rows);
+	for (i = 1; to && i <= rows.list.count; i++) {
+		const struct group_row *row = &rows.list.items[first];
+		AUTO(buf) struct buf b = {0};
+
+		if (i < rows.list.count &&
+		    compare_group_rows(row, &rows.list.items[i]) == 0)
+			continue;
+		styled_row(&b, 'P', prefix, *row->dir ? row->dir : ".", true);
+		styled_line(to, LINE_ROW, "%s  group %u -> %u of %s",
+			    buf_text(&b), row->old, row->now,
+			    text_count(i - first, "entry"));
+		first = i;
+	}
+	return rows.list.count;
+}
+
+static void print_groups(const struct changes_root *g, struct styled *to)
+{
+	size_t count = listing_groups(&g->list, g->prefix, NULL);
+
+	if (count)
+		print_title(g->where, "With another group", "", count, to);
+	(void)listing_groups(&g->list, g->prefix, to);
+}
+
 /* "3 changes in caches are not shown" */
 static void print_number(size_t count, const char *where, const char *remedy,
 			 struct styled *to)
@@ -217,6 +307,7 @@ void listing_print(struct changes *c, const struct view *views,
 				print_git_section(&c->roots[g], to);
 			else
 				print_section(&views[g], &sections[i], to);
+		print_groups(&c->roots[g], to);
 		noise += views[g].folds.noise;
 		caches += views[g].folds.caches;
 	}

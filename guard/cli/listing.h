@@ -24,6 +24,12 @@ void listing_fold(const struct view *v, const struct fold *fold,
  * nothing. */
 size_t listing_deleted(const struct view *v, struct styled *to);
 
+/* One line for each directory with entries outside of .git that keep their
+ * owner and get another group (changes_group_alone()). prefix: before the
+ * paths. Returns the number of the entries. to: NULL prints nothing. */
+size_t listing_groups(const struct change_list *list, const char *prefix,
+		      struct styled *to);
+
 /* The moves; entries that moved with their directory are in its line. most: the
  * number of lines, followed by the number of the others; 0: all. Returns the
  * number of moved files and directories. to: NULL prints nothing. */

@@ -114,12 +114,25 @@ int plan_print(struct store *store, const struct plan *plan,
 			(void)listing_moved(&view.own, view.prefix, 0,
 					    styled_out());
 	}
+	(void)listing_groups(&view.own, view.prefix, styled_out());
 	return 0;
+}
+
+/* Only a member can give a new file its group. */
+static bool loses_group(const struct plan *plan, const struct step *s)
+{
+	uint32_t group = step_group(plan, &s->to);
+
+	if (geteuid() == 0 || changes_owner(s) || S_ISDIR(s->to.mode))
+		return false;
+	return s->kind == STEP_REPLACE
+		       ? s->from.gid != group && !group_member(s->from.gid)
+		       : s->kind == STEP_CREATE && s->to.gid != group;
 }
 
 void plan_print_owners(const struct plan *plan)
 {
-	size_t owner_changes = 0, kept = 0, i;
+	size_t owner_changes = 0, kept = 0, groups = 0, i;
 
 	for (i = 0; i < plan->steps.count; i++) {
 		const struct step *s = &plan->steps.items[i];
@@ -130,6 +143,7 @@ void plan_print_owners(const struct plan *plan)
 		kept += (s->kind == STEP_REPLACE || s->kind == STEP_CREATE) &&
 			!changes_owner(s) &&
 			s->to.uid != entry_apply_owner(&s->to);
+		groups += loses_group(plan, s);
 	}
 	if (owner_changes && geteuid() != 0)
 		report_note("%s of other owners: replaced by new files, which "
@@ -139,6 +153,10 @@ void plan_print_owners(const struct plan *plan)
 		report_note("%s of other owners: you will own them, since only "
 			    "root can set an owner",
 			    text_count(kept, "file"));
+	if (groups)
+		report_note("%s of groups that you are not in: new files, "
+			    "which get another group",
+			    text_count(groups, "file"));
 }
 
 /* The path and the reason, for people. */

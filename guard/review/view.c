@@ -114,7 +114,7 @@ static int add_planned_deletion(void *arg, const char *path,
 	return 0;
 }
 
-static void add_planned_step(struct view *v, const struct step *s)
+static void add_planned_step(const struct planned *p, const struct step *s)
 {
 	static const unsigned int hows[] = {
 		[STEP_PLAIN] = 0,
@@ -127,6 +127,8 @@ static void add_planned_step(struct view *v, const struct step *s)
 	enum change_kind kind = CHANGE_MODIFIED;
 
 	now.uid = entry_apply_owner(&s->to);
+	if (s->kind != STEP_META)
+		now.gid = step_group(p->plan, &s->to);
 	if (s->kind == STEP_REPLACE && was.uid != now.uid)
 		flags |= VIEW_SHOWN;
 	if (s->kind == STEP_CREATE)
@@ -135,7 +137,7 @@ static void add_planned_step(struct view *v, const struct step *s)
 		kind = CHANGE_META;
 	else if ((s->from.mode ^ s->to.mode) & S_IFMT)
 		kind = CHANGE_TYPE;
-	change_list_add(&v->own, s->path, kind, flags,
+	change_list_add(&p->view->own, s->path, kind, flags,
 			s->from.mode ? &was : NULL, &now);
 }
 
@@ -163,9 +165,10 @@ static void join_halves(struct change_list *list)
 }
 
 /* The pairs of a deletion and a creation of the same content. */
-static void find_planned_moves(struct change_list *list, struct moves *m,
+static void find_planned_moves(const struct planned *p, struct moves *m,
 			       struct store *store)
 {
+	struct change_list *list = &p->view->own;
 	size_t i;
 
 	moves_find_stored(m, store);
@@ -174,22 +177,24 @@ static void find_planned_moves(struct change_list *list, struct moves *m,
 		const struct moves_file *to = &m->added.items[i];
 		const struct moves_file *from = to->other;
 		struct change *old, *now;
+		struct change_move *move;
 
 		if (!from)
 			continue;
 		old = FIND_BY_PATH(from->path, list->items, list->count, path);
 		now = FIND_BY_PATH(to->path, list->items, list->count, path);
-		list->moves[list->move_count++] = (struct change_move){
+		move = &list->moves[list->move_count++];
+		*move = (struct change_move){
 			.from = old->path,
 			.to = now->path,
 			.old = changes_side(from->entry),
 			.now = changes_side(to->entry),
 			.percent = to->percent,
-			.with_dir = to->with_parent && to->percent == 100 &&
-				    entry_same_meta(from->entry, to->entry),
 		};
-		list->moves[list->move_count - 1].now.uid =
-			entry_apply_owner(to->entry);
+		move->now.uid = entry_apply_owner(to->entry);
+		move->now.gid = step_group(p->plan, to->entry);
+		move->with_dir = to->with_parent && to->percent == 100 &&
+				 changes_same_meta(&move->old, &move->now);
 		old->move = now->move = (unsigned int)list->move_count;
 	}
 	changes_moves_count(list->moves, list->move_count);
@@ -220,7 +225,7 @@ int view_of_plan(struct store *store, const struct plan *plan, bool moves,
 				      err) < 0)
 				return -err->num;
 		} else if (!plan_step_is_time(s)) {
-			add_planned_step(&v, s);
+			add_planned_step(&p, s);
 		}
 	}
 	for (i = 0; m.deleted.count && i < plan->steps.count; i++) {
@@ -232,7 +237,7 @@ int view_of_plan(struct store *store, const struct plan *plan, bool moves,
 	}
 	SORT_BY_PATH(v.own.items, v.own.count, path);
 	join_halves(&v.own);
-	find_planned_moves(&v.own, &m, store);
+	find_planned_moves(&p, &m, store);
 	*ret = TAKE(v);
 	add_entries(ret, &ret->own);
 	return 0;

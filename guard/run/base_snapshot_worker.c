@@ -33,93 +33,64 @@
 #include "snapshot/walk/take.h"
 
 #define NAME "groups"
-#define VERSION 1
+#define VERSION 2
 #define GID "gid"
-#define MORE "more"
+#define FOREIGN "foreign"
 #define DEV "dev"
 #define INO "ino"
 
 /* After a full snapshot of the directory. A failure is no error: the next run
  * examines the files itself. */
-static void gid_cache_save(int workspace_fd, int dir_fd,
-			   const struct gid_summary *g)
+static void gid_cache_save(int workspace_fd, int dir_fd, bool foreign)
 {
 	AUTO(record) struct record r = {0};
 	struct err ignored;
 	struct meta m;
-	size_t i;
 
 	if (geteuid() == 0 || meta_get(dir_fd, "", &m) < 0)
 		return;
 	record_set_int(&r, DEV, (int64_t)m.dev);
 	record_set_int(&r, INO, (int64_t)m.ino);
-	for (i = 0; i < g->count; i++) {
-		auto_free char *gid = mem_printf("%u", g->gids[i]);
-
-		record_add(&r, GID, gid);
-	}
-	if (g->more)
-		record_set_int(&r, MORE, 1);
+	record_set_int(&r, GID, getegid());
+	record_set_int(&r, FOREIGN, foreign);
 	(void)record_save(workspace_fd, NAME, NAME, VERSION, &r, ATOMIC_NO_SYNC,
 			  &ignored);
 }
 
-/* 1: no file of the other groups was seen in it, 0: one was seen, -ENOENT: the
- * directory is unknown. */
-static int find_recorded_gids(int workspaces_fd,
-			      const struct session_root *root,
-			      const gid_t *groups, int count)
+/* Whether such entries were seen in the directory; -ENOENT: it is unknown. */
+static int find_recorded_foreign(int workspaces_fd,
+				 const struct session_root *root)
 {
 	AUTO(record) struct record r = {0};
 	struct err ignored;
 	auto_close int fd =
 		workspace_open(workspaces_fd, root->path, false, &ignored);
-	const char *text;
-	size_t i;
-	int k;
 
 	if (fd < 0 || record_load(fd, NAME, NAME, VERSION, &r, &ignored) < 0 ||
 	    record_get_int(&r, DEV) != (int64_t)root->dev ||
-	    record_get_int(&r, INO) != (int64_t)root->ino)
+	    record_get_int(&r, INO) != (int64_t)root->ino ||
+	    record_get_int(&r, GID) != getegid())
 		return -ENOENT;
-	for (i = 0; (text = record_get_nth(&r, GID, i)); i++) {
-		gid_t gid = (gid_t)strtoul(text, NULL, 10);
-
-		for (k = 0; k < count; k++)
-			if (groups[k] == gid && gid != getegid())
-				return 0;
-	}
-	return !record_get_int(&r, MORE);
+	return record_get_int(&r, FOREIGN) != 0;
 }
 
 void gid_cache_recall(struct session *s, int workspaces_fd)
 {
-	auto_free gid_t *groups = NULL;
-	int count = 0;
 	size_t i;
 
-	if (!pre_copy_up_list_groups(&groups, &count))
-		return;
-	for (i = 0; i < s->root_count; i++)
-		if (find_recorded_gids(workspaces_fd, &s->roots[i], groups,
-				       count) > 0)
+	for (i = 0; geteuid() != 0 && i < s->root_count; i++)
+		if (find_recorded_foreign(workspaces_fd, &s->roots[i]) == 0)
 			record_add(&s->more, LAYERS_ONE_GROUP,
 				   s->roots[i].path);
 }
 
 const char *gid_cache_find_stale(const struct session *s, int workspaces_fd)
 {
-	auto_free gid_t *groups = NULL;
-	int count = 0;
 	size_t i;
 
-	if (!record_get(&s->more, LAYERS_ONE_GROUP) ||
-	    !pre_copy_up_list_groups(&groups, &count))
-		return NULL;
 	for (i = 0; i < s->root_count; i++)
 		if (record_has(&s->more, LAYERS_ONE_GROUP, s->roots[i].path) &&
-		    find_recorded_gids(workspaces_fd, &s->roots[i], groups,
-				       count) == 0)
+		    find_recorded_foreign(workspaces_fd, &s->roots[i]) > 0)
 			return s->roots[i].path;
 	return NULL;
 }
@@ -260,7 +231,7 @@ static int take_dir_snapshot(const struct dir_snapshot *d, const char *path,
 	struct run *run = d->run;
 	const char *skip[] = {d->state->path, NULL};
 	AUTO(snapshot) struct snapshot snapshot = {0};
-	struct gid_summary gid_summary = {0};
+	atomic_bool foreign = false;
 	auto_free char *cache = NULL;
 	auto_close int workspace =
 		workspace_open(d->state->workspaces_fd, path, true, err);
@@ -302,7 +273,7 @@ static int take_dir_snapshot(const struct dir_snapshot *d, const char *path,
 			.moved_since = d->start,
 			.skip = skip,
 			.skip_prefix = TRANSACTION_STAGING_PREFIX,
-			.gid_summary = &gid_summary,
+			.foreign = &foreign,
 			.progress = save_progress,
 			.progress_arg = &progress,
 		},
@@ -311,7 +282,7 @@ static int take_dir_snapshot(const struct dir_snapshot *d, const char *path,
 	if (got == 0) {
 		*ret_seq = snapshot.seq;
 		unstored_forget(workspace);
-		gid_cache_save(workspace, dir_fd, &gid_summary);
+		gid_cache_save(workspace, dir_fd, foreign);
 	}
 	return got;
 }

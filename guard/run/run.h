@@ -185,20 +185,19 @@ int run_status_of(const struct sandbox_result *result);
 int run_store_granted(struct run *run, bool after, struct err *err);
 
 /*
- * base_snapshot_worker.c: groups of a project's files. Most projects have no
- * file of the user's supplementary groups. Where a snapshot has shown this, the
- * next run starts without a look at every file (overlay/pre_copy_up.h), so that
- * a large project starts as fast as a small one. The workspace of the directory
- * keeps the record "groups": the groups, and the directory in which they were
- * seen.
+ * base_snapshot_worker.c: owners of a project's files. Most projects have no
+ * meta_foreign() entry. Where a snapshot has shown this, the next run starts
+ * without a look at every file (overlay/pre_copy_up.h), so that a large project
+ * starts as fast as a small one. The workspace of the directory keeps the
+ * record "groups": the answer, the user's group, and the directory's inode.
  */
 
-/* Marks the directories of a new session that have one group
+/* Marks the directories of a new session without such entries
  * (LAYERS_ONE_GROUP). */
 void gid_cache_recall(struct session *s, int workspaces_fd);
 
-/* After the base snapshot of the run: the directory that had one group before
- * and has several now, so that writes of the run may have failed there; or
+/* After the base snapshot of the run: the directory that had no such entry
+ * before and has one now, so that writes of the run may have failed there; or
  * NULL. */
 const char *gid_cache_find_stale(const struct session *s, int workspaces_fd);
 

@@ -264,15 +264,15 @@ static bool holds_files(int dirfd, const char *name, unsigned int depth)
 	return false;
 }
 
-/* Reports files that have changed to another of the user's groups since the
- * snapshot before. */
+/* Reports entries that have changed to another group or user since the snapshot
+ * before. */
 static void report_stale_gids(const struct run *run)
 {
 	const char *path = gid_cache_find_stale(
 		&run->session, run->context.state.workspaces_fd);
 
 	if (path)
-		report_note("%s now has files of another of your groups: this "
+		report_note("%s now has files of another group or user: this "
 			    "run could not write to them (\"Value too large "
 			    "for defined data type\"), the next one can",
 			    text_quote(path));

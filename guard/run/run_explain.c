@@ -160,6 +160,30 @@ static bool is_mount_in_home(const struct explainer *e,
 	return found;
 }
 
+/* Adds the effects of an entry's owner on the layer (overlay/pre_copy_up.h). */
+static void add_owner_text(const struct path_view *v, char **text)
+{
+	auto_free char *before = *text;
+	struct meta m;
+
+	*text = NULL;
+	if (geteuid() == 0 || v->visibility != VISIBILITY_LAYER ||
+	    meta_get(AT_FDCWD, v->real, &m) < 0)
+		*text = TAKE(before);
+	else if (m.uid != geteuid() &&
+		 faccessat(AT_FDCWD, v->real, W_OK, AT_EACCESS) < 0)
+		*text = mem_printf(
+			"%s; it belongs to user %u: a run cannot "
+			"write or move it, only delete or replace it",
+			before, m.uid);
+	else if (m.gid != getegid() && !group_member(m.gid))
+		*text = mem_printf("%s; it has group %u, which you are not in: "
+				   "what a run writes gets your group %u",
+				   before, m.gid, getegid());
+	else
+		*text = TAKE(before);
+}
+
 static int explain_path(struct explainer *e, const char *path, struct err *err)
 {
 	struct sandbox_policy policy = run_policy(&e->run);
@@ -188,6 +212,7 @@ static int explain_path(struct explainer *e, const char *path, struct err *err)
 		v.visibility = VISIBILITY_READ_ONLY;
 	rule = rule_of_view(e, &v);
 	text = describe_view(e, &v, rule);
+	add_owner_text(&v, &text);
 	e->each(e->arg, path, &v, text, rule);
 	return 0;
 }

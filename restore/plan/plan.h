@@ -123,7 +123,13 @@ struct plan {
 	/* Printed before the plan's paths, e.g. "~/". Borrowed; plan_make()
 	 * sets "". */
 	const char *prefix;
+	/* The group of a new entry in the root, whose set-group-ID bit may pass
+	 * on its own group. */
+	uint32_t group;
 };
+
+/* The group that a new entry gets when e is wanted. */
+uint32_t step_group(const struct plan *plan, const struct entry *e);
 
 /* The decision for paths that both sides changed. All modes except RESOLVE_NOT
  * merge texts where possible; the rest is a conflict, unless the user selected

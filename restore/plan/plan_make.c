@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/library.h"
@@ -214,7 +215,11 @@ int plan_make(struct store *store, const struct entry *base,
 	      struct err *err)
 {
 	static const char *const nothing[] = {NULL};
-	AUTO(plan) struct plan plan = {.prefix = ""};
+	AUTO(plan)
+	struct plan plan = {
+		.prefix = "",
+		.group = now->mode & S_ISGID ? now->gid : getegid(),
+	};
 	size_t i;
 	AUTO(planner)
 	struct planner pl = {

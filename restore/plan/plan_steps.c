@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -107,13 +108,28 @@ static int refuse_step(struct planner *pl, const char *path,
 	return settle_refusal(pl, &refusal, path, from, to);
 }
 
+uint32_t step_group(const struct plan *plan, const struct entry *e)
+{
+	return geteuid() == 0 || e->gid == getegid() || group_member(e->gid)
+		       ? e->gid
+		       : plan->group;
+}
+
 int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
 		const struct entry *to, struct err *err)
 {
 	int got = refuse_step(pl, row->path, &row->now, to, err);
+	struct entry wanted = *to;
 
-	if (got == 0)
-		step_push(pl, kind, row->path, &row->now, to);
+	/* A plain user cannot chgrp(1) to a group of others. */
+	if (kind == STEP_META && step_group(pl->plan, to) != to->gid)
+		wanted.gid = row->now.gid;
+	if (got == 0 && wanted.gid != to->gid &&
+	    entry_same_meta(&row->now, &wanted) &&
+	    entry_same_time(&row->now, &wanted))
+		pl->plan->already++;
+	else if (got == 0)
+		step_push(pl, kind, row->path, &row->now, &wanted);
 	return got < 0 ? got : 0;
 }
 

@@ -326,6 +326,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 		.store = store,
 		.root_fd = fd,
 		.uid = geteuid(),
+		.gid = getegid(),
 	};
 	int got;
 

@@ -16,22 +16,10 @@
 #ifndef GUARD_SNAPSHOT_WALK_TAKE_H
 #define GUARD_SNAPSHOT_WALK_TAKE_H
 
+#include <stdatomic.h>
+
 #include "snapshot/store/ingest_hint.h"
 #include "snapshot/tree/catalog.h"
-
-#define GID_SUMMARY_MAX 16
-
-/*
- * The groups of files and directories in a tree that the user may write: of the
- * user's own entries, and of other users' entries that are writable for their
- * group, as a snapshot saw them. Most trees have one group. With this list a
- * caller that looks for entries of another group need not stat every file.
- */
-struct gid_summary {
-	uint32_t gids[GID_SUMMARY_MAX];
-	size_t count;
-	bool more; /* the tree has further groups */
-};
 
 /* Work that one snapshot did; for tests, benchmarks and --json. */
 struct take_stats {
@@ -100,9 +88,10 @@ struct take_options {
 	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
 	void *progress_arg;
 	struct take_stats *stats; /* filled when not NULL */
-	/* Unless NULL: filled with the groups of entries that this user may
-	 * write. */
-	struct gid_summary *gid_summary;
+	/* Unless NULL: set to true when the tree has a meta_foreign() entry. A
+	 * caller that looks for these entries need not stat every file of the
+	 * other trees, which most are. */
+	atomic_bool *foreign;
 };
 
 /* Whether a store through a mapping changes a file's times in this file system.

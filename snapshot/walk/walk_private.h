@@ -42,7 +42,7 @@ struct walk {
 	bool local_clock; /* times are this machine's, exact to the tick */
 	int64_t slack_nsec; /* entries younger than start - slack are racy */
 	int64_t writeback_sec; /* younger contents may change unnoticed */
-	uint32_t uid; /* user of options->gid_summary */
+	uint32_t uid, gid; /* for options->foreign */
 
 	/* Results. */
 	struct cache_builder *builder;
@@ -51,7 +51,7 @@ struct walk {
 	atomic_ullong read_files, read_bytes, listed, encoded;
 	struct walk_dir *root;
 
-	/* State of the threads; the lock is for stack, notes, gid_summary,
+	/* State of the threads; the lock is for stack, notes,
 	 * builder, err and done. */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;

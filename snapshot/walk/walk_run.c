@@ -210,27 +210,6 @@ static void take_hint(struct walk *w, struct walk_dir *f, size_t i,
 
 /* --- one directory --- */
 
-/* Adds the group of an entry that the user may write; a full list sets `more`.
- * *last caches the group of the thread's previous call, which is nearly always
- * the same; UINT32_MAX at the start. */
-static void note_gid(struct walk *w, const struct meta *m, uint32_t *last)
-{
-	struct gid_summary *g = w->options->gid_summary;
-	size_t i = 0;
-
-	if (!g || m->gid == *last || (m->uid != w->uid && !(m->mode & S_IWGRP)))
-		return;
-	*last = m->gid;
-	(void)pthread_mutex_lock(&w->lock);
-	while (i < g->count && g->gids[i] != m->gid)
-		i++;
-	if (i == GID_SUMMARY_MAX)
-		g->more = true;
-	else if (i == g->count)
-		g->gids[g->count++] = m->gid;
-	(void)pthread_mutex_unlock(&w->lock);
-}
-
 /* Puts a chain of directories (linked by next) on the stack. */
 static void push_walk_dirs(struct walk *w, struct walk_dir *chain)
 {
@@ -249,7 +228,6 @@ struct dir_scan {
 	struct walk *walk;
 	struct walk_dir *dir;
 	uint64_t files, dirs, bytes; /* added to the walk's at the end */
-	uint32_t group; /* group of the previous entry */
 };
 
 static void add_child_dir(struct dir_scan *s, size_t i, const char *name,
@@ -300,7 +278,8 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 			walk_add_fault(w, f, name, num);
 		return;
 	}
-	note_gid(w, &meta, &s->group);
+	if (w->options->foreign && meta_foreign(&meta, w->uid, w->gid))
+		*w->options->foreign = true;
 	is_dir = S_ISDIR(meta.mode);
 	if (walk_is_moved(w, &meta) &&
 	    !(is_dir && walk_is_ancestor(w, f, name)))
@@ -419,8 +398,7 @@ static void read_dir_attrs(struct walk *w, struct walk_dir *f)
 static void scan_dir(struct walk_worker *k, struct walk_dir *f)
 {
 	struct walk *w = k->walk;
-	struct dir_scan s = {
-		.worker = k, .walk = w, .dir = f, .group = UINT32_MAX};
+	struct dir_scan s = {.worker = k, .walk = w, .dir = f};
 
 	if (walk_open_dir(w, f) == 0) {
 		if (f->old) {

@@ -54,7 +54,7 @@ END
 gives 0 'a run changes a project of the team' guard run --ro "$T/work" -- \
 	sh "$T/work"
 says "$out" 'of the team'
-silent "$err" 'another group'
+silent "$err" 'of other groups'
 run=$(guard status -q)
 gives 0 'diff accepts the project of the team' guard diff --name-status "$run"
 says "$out" 'M	shared/file'
@@ -135,11 +135,11 @@ settle
 chgrp team two
 gives 2 'a run cannot write a file whose group has changed since' \
 	guard run -- sh -c 'touch made; echo more >>two'
-says "$err" "'$HOME/alone' now has files of another of your groups"
+says "$err" "'$HOME/alone' now has files of another group or user"
 guard discard -q -y
 settle
 gives 0 'the next run can write that file' guard run -- sh -c 'echo more >>two'
-silent "$err" 'another of your groups'
+silent "$err" 'another group or user'
 gives 0 'apply accepts that run' guard apply -y
 is "$(groups_of two)" 'team 644 two' \
 	'the applied file has the group of the team'

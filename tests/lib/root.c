@@ -25,7 +25,8 @@
  * a network cannot be made. --fuse adds /dev/fuse. --team, where the caller is
  * root, adds the plain user to a second group "team" (1001), to which /srv/team
  * belongs: root's file "notes" there is readable for the group, root's
- * directory "theirs" is writable.
+ * directory "theirs" is writable. /srv/web, which all may write, gives its
+ * entries the group "web" (1003), in which the plain user is not.
  *
  * No other file of the machine has a name in the root. Root maps every id, so
  * that "--as user" can become uid 1000; a plain user keeps its ids.
@@ -72,6 +73,7 @@ enum {
 	STATUS_FAILED = 99,
 	PLAIN_ID = 1000,
 	TEAM_ID = 1001,
+	WEB_ID = 1003,
 	CGROUP2_MAGIC = 0x63677270,
 	OVERLAY_MAGIC = 0x794c7630,
 	TMPFS_MAGIC = 0x01021994
@@ -325,8 +327,8 @@ static void make_etc(const struct job *job)
 	make_file("opt/passwd", text);
 	(void)snprintf(text, sizeof(text),
 		       "root:x:0:\ntty:x:5:\ntester:x:%u:\nteam:x:%u:tester\n"
-		       "nogroup:x:65534:\n",
-		       gid, TEAM_ID);
+		       "web:x:%u:\nnogroup:x:65534:\n",
+		       gid, TEAM_ID, WEB_ID);
 	make_file("opt/group", text);
 	bind_at("opt/passwd", "etc/passwd", true);
 	bind_at("opt/group", "etc/group", true);
@@ -372,6 +374,10 @@ static void make_homes(const struct job *job)
 		     chmod("srv/team/theirs/plan", 0660) < 0 ||
 		     chmod("srv/team/notes", 0640) < 0))
 			die("give the team its folder");
+		make_dir("srv/web", 02777);
+		if (job->privileged && (chown("srv/web", 0, WEB_ID) < 0 ||
+					chmod("srv/web", 02777) < 0))
+			die("give the web server its folder");
 	}
 	make_dir("run/user", 0755);
 	(void)snprintf(runtime, sizeof(runtime), "run/user/%u", id);
