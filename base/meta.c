@@ -36,7 +36,7 @@ int meta_get(int dirfd, const char *name, struct meta *ret)
 	if (RETRY_ENOENT(statx(dirfd, name,
 			       AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
 				       (*name ? 0 : AT_EMPTY_PATH),
-			       STATX_BASIC_STATS, &st)) < 0)
+			       STATX_BASIC_STATS | STATX_BTIME, &st)) < 0)
 		return -1;
 	*ret = (struct meta){
 		.mode = st.stx_mode,
@@ -52,6 +52,9 @@ int meta_get(int dirfd, const char *name, struct meta *ret)
 		.mtime = {st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec},
 		.ctime = {st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec},
 	};
+	if (st.stx_mask & STATX_BTIME)
+		ret->born = (struct timestamp){st.stx_btime.tv_sec,
+					       st.stx_btime.tv_nsec};
 	return 0;
 }
 
@@ -79,6 +82,36 @@ bool meta_same(const struct meta *a, const struct meta *b)
 	       (a->mode & S_IFMT) == (b->mode & S_IFMT) && a->size == b->size &&
 	       timestamp_compare(a->mtime, b->mtime) == 0 &&
 	       timestamp_compare(a->ctime, b->ctime) == 0;
+}
+
+struct dir_identity meta_identity(const struct meta *m)
+{
+	return (struct dir_identity){.ino = m->ino, .born = m->born};
+}
+
+static bool is_told(const struct dir_identity *d)
+{
+	return d->born.sec || d->born.nsec;
+}
+
+bool meta_identity_certain(const struct dir_identity *a,
+			   const struct dir_identity *b)
+{
+	return a->ino && is_told(a) && a->ino == b->ino &&
+	       timestamp_compare(a->born, b->born) == 0;
+}
+
+bool meta_identity_other(const struct dir_identity *a,
+			 const struct dir_identity *b)
+{
+	return is_told(a) && is_told(b) &&
+	       timestamp_compare(a->born, b->born) != 0;
+}
+
+bool meta_identity_maybe(const struct dir_identity *a,
+			 const struct dir_identity *b)
+{
+	return a->ino == b->ino && !meta_identity_other(a, b);
 }
 
 void xattrs_free(struct xattrs *x)

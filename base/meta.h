@@ -19,6 +19,7 @@ struct meta {
 	uint64_t size;
 	uint64_t dev, ino, rdev;
 	struct timestamp mtime, ctime;
+	struct timestamp born; /* 0: the file system does not tell */
 };
 
 /* lstat(2) of name in dirfd; "" is dirfd itself. Returns 0, or -1 with errno;
@@ -35,6 +36,27 @@ int meta_set_time(int dirfd, const char *name, struct timestamp mtime);
 /* Whether both describe the same, unchanged file as far as the file system
  * reports: equal device, inode, type, size, mtime and ctime. */
 bool meta_same(const struct meta *a, const struct meta *b);
+
+/*
+ * What stays with a directory when it is renamed, and no other directory has:
+ * its inode number and birth time. The device number is not in it: one disk can
+ * get another number at each boot.
+ */
+struct dir_identity {
+	uint64_t ino; /* 0: none */
+	struct timestamp born; /* 0: the file system does not tell */
+};
+struct dir_identity meta_identity(const struct meta *m);
+/* Whether both are certainly the same directory. Without a birth time never:
+ * inode numbers are given again. */
+bool meta_identity_certain(const struct dir_identity *a,
+			   const struct dir_identity *b);
+/* Whether both are certainly different ones: born at different times. */
+bool meta_identity_other(const struct dir_identity *a,
+			 const struct dir_identity *b);
+/* Whether both can be the same directory as far as they tell. */
+bool meta_identity_maybe(const struct dir_identity *a,
+			 const struct dir_identity *b);
 
 /* Extended attributes, sorted by name. ACLs are among them. */
 struct xattr {

@@ -431,13 +431,17 @@ static int plan_root(struct layers *l, const struct session *s, size_t index,
 	auto_free char *work = session_root_dir(index, "work");
 	const char *boot = record_get(&s->more, LAYERS_BOOT);
 	struct layer *layer = add_layer(l);
+	struct dir_identity now;
 
 	if (open_layer_lower(layer, root->path, err) < 0)
 		return -err->num;
-	/* Device numbers are valid for one boot only: btrfs and disks that are
-	 * detected in turn get new ones. */
-	if (layer->lower.meta.ino != root->ino ||
-	    (layer->lower.meta.dev != root->dev &&
+	/* A disk can get another device number, at each boot and when it is
+	 * attached again. Without birth times the number must be the same
+	 * within one boot. */
+	now = meta_identity(&layer->lower.meta);
+	if (!meta_identity_maybe(&now, &root->dir) ||
+	    (!meta_identity_certain(&now, &root->dir) &&
+	     layer->lower.meta.dev != root->dev &&
 	     (!boot || strcmp(boot, boot_id()) == 0)))
 		return fail(err, ESTALE,
 			    "%s was replaced: the run was created for another "

@@ -147,7 +147,7 @@ int session_add_root(struct session *s, const char *path, int dir_fd,
 		return err_context(err, "run %s", s->id);
 	root = session_append_root(s, path);
 	root->dev = meta.dev;
-	root->ino = meta.ino;
+	root->dir = meta_identity(&meta);
 	return 0;
 }
 
@@ -287,7 +287,7 @@ int session_create(int runs_fd, const char *project, int project_fd,
 	s.status = -1;
 	root = session_append_root(&s, project);
 	root->dev = meta.dev;
-	root->ino = meta.ino;
+	root->dir = meta_identity(&meta);
 	s.home = mem_strdup(home ?: "");
 	s.roots[1].path = s.home;
 	s.command = mem_strdup(command ?: "");

@@ -55,7 +55,8 @@ bool run_state_pending(enum run_state state);
  */
 struct session_root {
 	char *path; /* absolute, without symbolic links */
-	uint64_t dev, ino;
+	uint64_t dev;
+	struct dir_identity dir; /* when the run was created */
 	uint64_t base; /* sequence number of the pre-run snapshot, 0: none */
 	uint64_t result; /* sequence number of the post-run snapshot, 0: none */
 	/* Snapshot of the base with the applied changes of the run, against

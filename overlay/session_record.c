@@ -17,6 +17,7 @@
 #define ID "id"
 #define STATE "state"
 #define EXTRA "extra"
+#define EXTRA_BORN "extra-born" /* in the same order; empty: unknown */
 
 static const char *const state_names[] = {
 	[RUN_NEW] = "new",
@@ -37,7 +38,10 @@ static const struct field {
 } fields[] = {
 	{"project", TEXT, OF_PROJECT, offsetof(struct session_root, path)},
 	{"project-dev", NUMBER, OF_PROJECT, offsetof(struct session_root, dev)},
-	{"project-ino", NUMBER, OF_PROJECT, offsetof(struct session_root, ino)},
+	{"project-ino", NUMBER, OF_PROJECT,
+	 offsetof(struct session_root, dir.ino)},
+	{"project-born", TIME, OF_PROJECT,
+	 offsetof(struct session_root, dir.born)},
 	{"home", TEXT, OF_RUN, offsetof(struct session, home)},
 	{"command", TEXT, OF_RUN, offsetof(struct session, command)},
 	{"began", TIME, OF_RUN, offsetof(struct session, began)},
@@ -100,11 +104,28 @@ static void *field_of(const struct session *s, const struct field *f)
 	return (void *)(uintptr_t)(base + f->offset);
 }
 
+/* To free; NULL for no time. */
+static char *time_text(const struct timestamp *t)
+{
+	return t->sec || t->nsec
+		       ? mem_printf("%" PRId64 ".%09u", t->sec, t->nsec)
+		       : NULL;
+}
+
+static struct timestamp parse_time(const char *text)
+{
+	struct timestamp t;
+
+	if (!text || sscanf(text, "%" SCNd64 ".%9u", &t.sec, &t.nsec) != 2 ||
+	    t.nsec >= 1000000000)
+		return (struct timestamp){0};
+	return t;
+}
+
 static void put_field(const struct session *s, const struct field *f,
 		      struct record *r)
 {
 	const void *from = field_of(s, f);
-	const struct timestamp *time = from;
 	auto_free char *text = NULL;
 
 	switch (f->kind) {
@@ -112,8 +133,8 @@ static void put_field(const struct session *s, const struct field *f,
 		record_set(r, f->key, *(char *const *)from);
 		break;
 	case TIME:
-		text = mem_printf("%" PRId64 ".%09u", time->sec, time->nsec);
-		record_set(r, f->key, time->sec || time->nsec ? text : NULL);
+		text = time_text(from);
+		record_set(r, f->key, text);
 		break;
 	case INT:
 		record_set_int(r, f->key, *(const int *)from);
@@ -133,7 +154,6 @@ static void get_field(struct session *s, const struct field *f,
 {
 	void *to = field_of(s, f);
 	const char *text = record_get(r, f->key);
-	struct timestamp time;
 
 	switch (f->kind) {
 	case TEXT:
@@ -141,12 +161,7 @@ static void get_field(struct session *s, const struct field *f,
 		*(char **)to = mem_strdup(text ?: "");
 		break;
 	case TIME:
-		if (!text ||
-		    sscanf(text, "%" SCNd64 ".%9u", &time.sec, &time.nsec) !=
-			    2 ||
-		    time.nsec >= 1000000000)
-			time = (struct timestamp){0};
-		*(struct timestamp *)to = time;
+		*(struct timestamp *)to = parse_time(text);
 		break;
 	case INT:
 		*(int *)to = (int)record_get_int(r, f->key);
@@ -166,7 +181,7 @@ static bool is_known_key(const char *key)
 		if (strcmp(fields[i].key, key) == 0)
 			return true;
 	return strcmp(key, ID) == 0 || strcmp(key, STATE) == 0 ||
-	       strcmp(key, EXTRA) == 0;
+	       strcmp(key, EXTRA) == 0 || strcmp(key, EXTRA_BORN) == 0;
 }
 
 static int get_extra_roots(const struct record *r, struct session *s)
@@ -179,9 +194,10 @@ static int get_extra_roots(const struct record *r, struct session *s)
 		int at = 0;
 
 		if (sscanf(value, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %n",
-			   &e.dev, &e.ino, &e.result, &at) != 3 ||
+			   &e.dev, &e.dir.ino, &e.result, &at) != 3 ||
 		    !at || value[at] != '/')
 			return -1;
+		e.dir.born = parse_time(record_get_nth(r, EXTRA_BORN, i));
 		root = session_append_root(s, value + at);
 		e.path = root->path;
 		*root = e;
@@ -218,9 +234,12 @@ static int store_session_as(const struct session *s, const char *name,
 		const struct session_root *e = &s->roots[i];
 		auto_free char *value =
 			mem_printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %s",
-				   e->dev, e->ino, e->result, e->path);
+				   e->dev, e->dir.ino, e->result, e->path);
+
+		auto_free char *born = time_text(&e->dir.born);
 
 		record_add(&r, EXTRA, value);
+		record_add(&r, EXTRA_BORN, born ?: "");
 	}
 	for (i = 0; i < s->more.count; i++)
 		record_add(&r, s->more.items[i].key, s->more.items[i].value);

@@ -68,7 +68,7 @@ static int find_recorded_foreign(int workspaces_fd,
 
 	if (fd < 0 || record_load(fd, NAME, NAME, VERSION, &r, &ignored) < 0 ||
 	    record_get_int(&r, DEV) != (int64_t)root->dev ||
-	    record_get_int(&r, INO) != (int64_t)root->ino ||
+	    record_get_int(&r, INO) != (int64_t)root->dir.ino ||
 	    record_get_int(&r, GID) != getegid())
 		return -ENOENT;
 	return record_get_int(&r, FOREIGN) != 0;

@@ -38,10 +38,19 @@ says "$out" '+kept'
 says "$out" 'src/  all 21 files'
 manifest "$HOME" >"$T/after"
 ok 'project and home are unchanged' same "$T/before" "$T/after"
-# After a reboot the disk may have another device number; without a reboot such
-# a disk is another one.
+# A disk that is attached again may have another device number; another
+# directory has another birth time. Where the file system has none, a disk with
+# another number is another one until the next reboot.
 record=$(echo "$state"/runs/*/record)
-sed -i 's/^project-dev=.*/project-dev=999/' "$record"
+cp "$record" "$T/record"
+sed -i 's/^project-born=.*/project-born=1.000000001/' "$record"
+gives 125 'run --continue is refused in another directory' \
+	guard run -q --continue -- true
+says "$err" 'was replaced: the run was created for another directory'
+sed 's/^project-dev=.*/project-dev=999/' "$T/record" >"$record"
+gives 0 'run --continue works on a disk that was attached again' \
+	guard run -q --continue -- cat kept.txt
+sed -i 's/^project-dev=.*/project-dev=999/; /^project-born=/d' "$record"
 gives 125 'run --continue is refused with another disk in place' \
 	guard run -q --continue -- true
 says "$err" 'was replaced: the run was created for another directory'

@@ -89,7 +89,7 @@ static void test_create_and_open(void **state)
 	lab.s.status = 137;
 	lab.s.roots[0].result = 1ULL << 60;
 	lab.s.times = 3;
-	lab.s.roots[0].ino = UINT64_MAX - 5;
+	lab.s.roots[0].dir.ino = UINT64_MAX - 5;
 	record_add(&lab.s.more, "layer-note", "one\ntwo");
 	record_add(&lab.s.more, "layer-note", "three");
 	assert_int_equal(session_save(&lab.s, &err), 0);
@@ -106,7 +106,7 @@ static void test_create_and_open(void **state)
 	assert_int_equal(s.ended.nsec, 999999999);
 	assert_int_equal(s.status, 137);
 	assert_true(s.roots[0].result == 1ULL << 60);
-	assert_true(s.roots[0].ino == UINT64_MAX - 5);
+	assert_true(s.roots[0].dir.ino == UINT64_MAX - 5);
 	assert_int_equal(s.times, 3);
 	assert_int_equal(s.more.count, 2);
 	assert_string_equal(record_get_nth(&s.more, "layer-note", 1), "three");
@@ -245,7 +245,7 @@ test_a_second_folder_makes_a_record_that_older_guards_refuse(void **state)
 	assert_string_equal(s.roots[1].path, "/a\nb");
 	assert_string_equal(s.roots[2].path, "/c d");
 	assert_int_equal(fstat(folder, &st), 0);
-	assert_int_equal(s.roots[2].ino, st.st_ino);
+	assert_int_equal(s.roots[2].dir.ino, st.st_ino);
 	assert_int_equal(s.roots[2].result, 1ULL << 60);
 	assert_int_equal(s.roots[0].base, 6);
 	assert_int_equal(s.roots[1].base, 7);
