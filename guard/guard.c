@@ -11,6 +11,7 @@
 #include "guard/change/recover.h"
 #include "guard/parse/parse_worker.h"
 #include "guard/review/judgement.h"
+#include "guard/state/moved_project.h"
 #include "guard/state/report.h"
 #include "overlay/session_list.h"
 
@@ -52,6 +53,7 @@ int guard_open(const char *directory, struct guard **ret, struct err *err)
 		return -err->num;
 	}
 	report_to(&message_sink);
+	moved_project_find(&c->state, c->project);
 	parse_worker_install();
 	*ret = g;
 	return 0;

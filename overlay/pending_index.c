@@ -68,3 +68,11 @@ void pending_index_save(int runs_fd, const struct record *lines,
 	(void)record_save(state_fd, NAME, KIND, VERSION, &r, ATOMIC_NO_SYNC,
 			  &ignored);
 }
+
+void pending_index_drop(int runs_fd)
+{
+	auto_close int state_fd = fd_open_dir_path(runs_fd, "..");
+
+	if (state_fd >= 0)
+		(void)unlinkat(state_fd, NAME, 0);
+}

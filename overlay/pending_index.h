@@ -29,4 +29,7 @@ bool pending_index_load(int runs_fd, struct record *ret,
 void pending_index_save(int runs_fd, const struct record *lines,
 			struct timestamp seen);
 
+/* Removes the cache: for a caller that has changed the roots of runs. */
+void pending_index_drop(int runs_fd);
+
 #endif

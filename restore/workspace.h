@@ -9,12 +9,53 @@
 
 #include <stdbool.h>
 
+#include "base/atomic.h"
 #include "base/err.h"
+#include "base/meta.h"
 
 /* Opens (make: creates if missing) the workspace of an absolute path without
  * symbolic links. Returns a descriptor; -ENOENT: no such workspace. */
 int workspace_open(int workspaces_fd, const char *path, bool make,
 		   struct err *err);
+
+/*
+ * A directory that was at the workspace's path. A renamed project is recognized
+ * by it (guard/state/moved_project.h), and so is another directory at its old
+ * path.
+ */
+struct workspace_dir {
+	struct dir_identity dir; /* .ino 0: none */
+	struct dir_identity git; /* the .git in the directory */
+	uint64_t first; /* snapshots of the directory begin at this number */
+	/* Numbers of older ones, which were taken over from another path. */
+	struct workspace_seqs {
+		uint64_t *items;
+		size_t count, capacity;
+	} older;
+};
+struct workspace_dirs {
+	struct workspace_dir
+		*items; /* in their order; the last one is current */
+	size_t count, capacity;
+};
+void workspace_dirs_free(struct workspace_dirs *d);
+/* The identities of a directory and of its .git. No first number. -1 with
+ * errno. */
+int workspace_dir_get(const char *path, struct workspace_dir *ret);
+
+/* Loads the path and the directories of an open workspace. *ret_path is the
+ * caller's to free. -ENOENT: no record; -EBADMSG: damaged. */
+int workspace_load(int workspace_fd, char **ret_path,
+		   struct workspace_dirs *ret, struct err *err);
+/* Writes both. */
+int workspace_save(int workspace_fd, const char *path,
+		   const struct workspace_dirs *d, enum atomic_durability how,
+		   struct err *err);
+/* Gives an open workspace to another path, which has none yet. After a kill
+ * within this call the record still has the old path, and the call can be made
+ * again. */
+int workspace_rename(int workspaces_fd, int workspace_fd, const char *to,
+		     struct err *err);
 
 /* Takes the lock of the project: of its files, journal, actions and notes. The
  * descriptor; -EBUSY: another process has it, and the text says that `what` is

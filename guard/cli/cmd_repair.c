@@ -4,9 +4,11 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/record.h"
 #include "base/text.h"
 #include "guard/cli/commands.h"
+#include "guard/state/moved_project.h"
 #include "overlay/session_list.h"
 #include "restore/workspace.h"
 #include "snapshot/maintain/repair.h"
@@ -263,13 +265,30 @@ static int check_and_repair(struct repair_command *r, struct context *c,
 		       : STATUS_REFUSED;
 }
 
+/* The project around the current directory takes over another one's records. */
+static int take_over(struct context *c, const char *from, struct err *err)
+{
+	auto_free char *path = path_resolve_parent(from, err);
+	auto_free char *project = NULL, *text = NULL;
+
+	if (!path)
+		return -err->num;
+	project = state_project(&c->state, NULL, PROJECT_FIND, err);
+	if (!project ||
+	    moved_project_take(&c->state, path, project, &text, err) < 0)
+		return -err->num;
+	output_print("taken over: %s", text);
+	return STATUS_OK;
+}
+
 int cmd_repair(const struct options *o, struct context *c, struct err *err)
 {
 	struct repair_command r = {
 		.yes = o->yes,
 		.lost = o->json ? json_array() : NULL,
 	};
-	int got = check_and_repair(&r, c, err);
+	int got = o->moved_from ? take_over(c, o->moved_from, err)
+				: check_and_repair(&r, c, err);
 
 	json_decref(r.lost);
 	return got;

@@ -3,6 +3,7 @@
 #include "guard/retention/autoprune.h"
 #include "guard/retention/settings.h"
 #include "guard/change/recover.h"
+#include "guard/state/moved_project.h"
 #include "restore/transaction.h"
 #include "snapshot/tree/changed_paths.h"
 #include "snapshot/walk/take.h"
@@ -211,6 +212,8 @@ static int snapshot_command(char **paths, size_t count,
 		auto_free char *project =
 			state_project(&c.state, NULL, PROJECT_STORE, err);
 
+		if (project)
+			moved_project_find(&c.state, project);
 		got = project ? snapshot_and_print(&c, project, t, array, err)
 			      : -err->num;
 	}

@@ -7,6 +7,7 @@
 #include "guard/cli/report_sink.h"
 #include "guard/parse/parse_worker.h"
 #include "guard/sandbox/inherited_state.h"
+#include "guard/state/moved_project.h"
 
 #ifndef GUARD_VERSION
 #define GUARD_VERSION "unknown"
@@ -52,6 +53,17 @@ static int failure_status(const char *name)
 	return verb && verb->fails ? verb->fails : STATUS_USAGE;
 }
 
+/* Verbs of paths know no project; the user may be in one that was renamed. */
+static void find_moved_project(const struct state *st)
+{
+	struct err ignored;
+	auto_free char *project =
+		state_project(st, NULL, PROJECT_FIND, &ignored);
+
+	if (project)
+		moved_project_find(st, project);
+}
+
 static int call_verb(const struct options *o, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
@@ -60,6 +72,8 @@ static int call_verb(const struct options *o, struct err *err)
 	if (verb->opens != OPENS_NOTHING &&
 	    context_open(&c, verb->opens == OPENS_PROJECT, err) < 0)
 		return -err->num;
+	if (verb->opens == OPENS_STATE)
+		find_moved_project(&c.state);
 	return functions[verb - options_verbs](o, &c, err);
 }
 

@@ -18,6 +18,7 @@
 #include "guard/change/recover.h"
 #include "guard/change/resolve_run.h"
 #include "guard/run/run.h"
+#include "guard/state/moved_project.h"
 #include "guard/state/report.h"
 #include "overlay/layers.h"
 
@@ -111,8 +112,12 @@ char *run_find_project(const struct run *run, struct err *err)
 
 	if (run->options->exec_project)
 		return mem_strdup(run->options->exec_project);
-	if (!run->options->home)
-		return state_project(st, run->options->dir, PROJECT_RUN, err);
+	if (!run->options->home) {
+		here = state_project(st, run->options->dir, PROJECT_RUN, err);
+		if (here)
+			moved_project_find(st, here);
+		return TAKE(here);
+	}
 	here = path_resolve(run->options->dir ? run->options->dir : ".", err);
 	if (!here)
 		return NULL;

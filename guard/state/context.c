@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "guard/state/free_space.h"
+#include "guard/state/moved_project.h"
 #include "guard/state/report.h"
 #include "guard/state/reserve.h"
 #include "overlay/temp_chmod.h"
@@ -25,7 +26,10 @@ int context_open(struct context *c, bool with_project, struct err *err)
 	if (!with_project)
 		return 0;
 	c->project = state_project(&c->state, NULL, PROJECT_FIND, err);
-	return c->project ? 0 : -err->num;
+	if (!c->project)
+		return -err->num;
+	moved_project_find(&c->state, c->project);
+	return 0;
 }
 
 void context_free(struct context *c)

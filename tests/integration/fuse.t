@@ -37,6 +37,18 @@ mounted "$HOME/real" "$HOME/fuse" || exit 99
 mounted "$HOME/other" "$HOME/app/inner" || exit 99
 mounts_before=$(mounts)
 
+# A renamed project is recognized by its birth time, which is not told here.
+mkdir "$HOME/fuse/p" && cd "$HOME/fuse/p" || exit 99
+guard run -q -- sh -c 'echo agent >f'
+mv "$HOME/fuse/p" "$HOME/fuse/q" && cd "$HOME/fuse/q" || exit 99
+gives 0 'a project that may have been renamed is not taken over' guard status
+says "$err" "this directory may have been '$HOME/fuse/p'"
+ok 'the printed command takes over its run' \
+	sh -c "$(grep -o 'guard repair [^\`]*' "$err")"
+gives 0 'the run is listed then' guard status
+says "$out" 'echo agent'
+cd "$HOME/fuse" && rm -r q || exit 99
+
 cat >"$T/work" <<'END'
 set -e
 [ "$(cat one folder/two)" = "$(printf 'one\ntwo')" ]

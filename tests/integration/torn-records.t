@@ -145,7 +145,8 @@ gives 0 'status works with a damaged record of a run' guard status
 says "$err" "run ${work##*/}: its record is damaged"
 says "$err" "its changes are in the directory upper of '$work'"
 damage empty "$state/workspaces"/*/record
-gives 0 'repair works with damaged records' guard repair -y
+gives 0 'repair elsewhere works with damaged records' \
+	sh -c 'cd / && exec guard repair -y'
 says "$err" 'the next command of guard in the project'
 says "$err" "run ${work##*/} is in guard's trash for 7 days"
 is "$(cat "$state"/trash/*-damaged-"${work##*/}"/upper/w)" w \

@@ -1,0 +1,469 @@
+#include "guard/state/moved_project.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/dirtree.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/record.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "guard/state/report.h"
+#include "overlay/pending_index.h"
+#include "overlay/session_base.h"
+#include "overlay/session_list.h"
+#include "restore/workspace.h"
+#include "snapshot/tree/catalog.h"
+
+struct takeover {
+	const struct state *st;
+	const char *old_path, *here;
+	int workspace_fd; /* of the old path */
+	struct workspace_dirs dirs;
+	size_t which; /* the one of dirs that is at the new path */
+	bool certain; /* by its identity; else the user said so */
+	struct workspace_dir now; /* at the new path */
+	uint64_t dev;
+	size_t pending, versions; /* taken over so far */
+	struct workspace_seqs moved; /* numbers of the versions */
+};
+
+static void takeover_free(struct takeover *m)
+{
+	fd_close(&m->workspace_fd);
+	free(m->moved.items);
+	workspace_dirs_free(&m->dirs);
+}
+
+/* path with `here` in place of the old path, to free; NULL: it is not below. */
+static char *moved_path(const struct takeover *m, const char *path)
+{
+	return path_below(path, m->old_path)
+		       ? path_join(m->here, path_rest(path, m->old_path))
+		       : NULL;
+}
+
+/* ---- runs ---- */
+
+static bool is_run_of(const struct takeover *m, const struct session *s)
+{
+	return strcmp(s->project, m->old_path) == 0 &&
+	       (!m->certain ||
+		meta_identity_maybe(&s->roots[0].dir,
+				    &m->dirs.items[m->which].dir));
+}
+
+/* The snapshot beside a run may still be on its way: it has the old path. */
+static int wait_for_runs(const struct takeover *m, struct session_list *list,
+			 struct err *err)
+{
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		struct session *s = &list->items[i];
+
+		if (!is_run_of(m, s))
+			continue;
+		if (s->live)
+			return fail(err, EBUSY,
+				    "run %s is still going on in it",
+				    session_label(s));
+		if (session_base_pending(s))
+			(void)session_base_whole(s, &ignored);
+	}
+	return 0;
+}
+
+static int move_run(struct takeover *m, const char *id, struct err *err)
+{
+	AUTO(session) struct session s = SESSION_NONE;
+	size_t i;
+
+	if (session_open(m->st->runs_fd, id, true, &s, err) < 0)
+		return -err->num;
+	for (i = 0; i < s.root_count; i++) {
+		char *path = moved_path(m, s.roots[i].path);
+
+		if (!path)
+			continue;
+		free(s.roots[i].path);
+		s.roots[i].path = path;
+	}
+	s.project = s.roots[0].path;
+	s.roots[0].dir = m->now.dir;
+	s.roots[0].dev = m->dev;
+	m->pending += run_state_pending(s.state);
+	return session_save(&s, err);
+}
+
+static int move_runs(struct takeover *m, const struct session_list *list,
+		     struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (is_run_of(m, &list->items[i]) &&
+		    move_run(m, list->items[i].id, err) < 0)
+			return -err->num;
+	pending_index_drop(m->st->runs_fd);
+	return 0;
+}
+
+/* ---- versions ---- */
+
+static bool is_listed(const struct workspace_seqs *list, uint64_t seq)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (list->items[i] == seq)
+			return true;
+	return false;
+}
+
+/* The snapshots of the directory: from the first one that it can have up to
+ * that of the next directory at its path, and those that it brought along. */
+static bool has_snapshot(const struct takeover *m, uint64_t seq)
+{
+	const struct workspace_dirs *d = &m->dirs;
+	size_t i;
+
+	for (i = 0; i < d->count && m->certain; i++)
+		if (is_listed(&d->items[i].older, seq))
+			return i == m->which;
+	return !m->certain || (seq >= d->items[m->which].first &&
+			       (m->which + 1 == d->count ||
+				seq < d->items[m->which + 1].first));
+}
+
+static int move_snapshot(struct takeover *m, struct store *store, uint64_t seq,
+			 struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	char *path;
+	int got = catalog_load(store, seq, &s, err);
+
+	/* A damaged file is left for verify to report. */
+	if (got == -ENOENT || got == -EBADMSG)
+		return 0;
+	if (got < 0)
+		return got;
+	path = moved_path(m, s.root_path);
+	if (!path)
+		return 0;
+	free(s.root_path);
+	s.root_path = path;
+	m->versions += strcmp(s.reason, APPLIED_BASE) != 0;
+	*VEC_ADD(&m->moved) = seq;
+	return catalog_replace(store, &s, err);
+}
+
+static int move_snapshots(struct takeover *m, struct err *err)
+{
+	struct store *store = NULL;
+	auto_free uint64_t *seqs = NULL;
+	size_t count = 0, i;
+	int lock, got = store_open(&store, m->st->store_path, STORE_WRITE, err);
+
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	got = catalog_list(store, &seqs, &count, err);
+	for (i = 0; got == 0 && i < count; i++)
+		if (has_snapshot(m, seqs[i]))
+			got = move_snapshot(m, store, seqs[i], err);
+	lock = got < 0 ? got : store_commit_begin(store, err);
+	if (lock >= 0) {
+		catalog_drop_changed_paths(store);
+		store_commit_end(store, lock);
+	}
+	store_free(&store);
+	return lock < 0 ? lock : 0;
+}
+
+/* ---- the workspace ---- */
+
+/* The number that the next snapshot gets, or a lower one. */
+static uint64_t next_snapshot(const struct state *st)
+{
+	struct store *store = NULL;
+	struct err ignored;
+	uint64_t seq = 0;
+
+	if (store_open(&store, st->store_path, STORE_READ, &ignored) < 0)
+		return 0;
+	(void)catalog_newest(store, &seq, &ignored);
+	store_free(&store);
+	return seq + 1;
+}
+
+/* Notes that this directory is at the workspace's path now. */
+static int add_dir(const struct state *st, int workspace_fd, const char *path,
+		   struct workspace_dirs *dirs, const struct workspace_dir *now,
+		   struct workspace_seqs *older, struct err *err)
+{
+	struct workspace_dir *last = VEC_ADD(dirs);
+
+	*last = *now;
+	if (older)
+		last->older = TAKE(*older);
+	last->first = dirs->count > 1 ? next_snapshot(st) : 0;
+	return workspace_save(workspace_fd, path, dirs, ATOMIC_NO_SYNC, err);
+}
+
+/* The workspace goes along, with its log of actions, unless its path or the new
+ * one has had another directory since. */
+static int move_workspace(struct takeover *m, struct err *err)
+{
+	int workspaces = m->st->workspaces_fd;
+	struct workspace_dirs *d = &m->dirs;
+	AUTO(workspace_dirs) struct workspace_dirs there = {0};
+	auto_free char *path = NULL;
+	auto_close int fd = workspace_open(workspaces, m->here, false, err);
+
+	if (fd == -ENOENT && m->which + 1 == d->count) {
+		workspace_dirs_free(d);
+		*VEC_ADD(d) = m->now;
+		if (workspace_rename(workspaces, m->workspace_fd, m->here,
+				     err) < 0)
+			return -err->num;
+		return workspace_save(m->workspace_fd, m->here, d,
+				      ATOMIC_DURABLE, err);
+	}
+	if (fd < 0) {
+		fd = workspace_open(workspaces, m->here, true, err);
+		if (fd < 0)
+			return fd;
+	}
+	if (workspace_load(fd, &path, &there, err) < 0 ||
+	    ((!there.count ||
+	      !meta_identity_maybe(&there.items[there.count - 1].dir,
+				   &m->now.dir)) &&
+	     add_dir(m->st, fd, m->here, &there, &m->now, &m->moved, err) < 0))
+		return -err->num;
+	if (m->which < d->count && strcmp(m->old_path, m->here) != 0) {
+		d->items[m->which].dir = d->items[m->which].git =
+			(struct dir_identity){0};
+		return workspace_save(m->workspace_fd, m->old_path, d,
+				      ATOMIC_DURABLE, err);
+	}
+	return 0;
+}
+
+static int take(struct takeover *m, char **ret_text, struct err *err)
+{
+	AUTO(session_list) struct session_list runs = {0};
+	auto_close int lock = -1;
+	struct meta meta;
+
+	if (workspace_dir_get(m->here, &m->now) < 0 ||
+	    meta_get(AT_FDCWD, m->here, &meta) < 0)
+		return fail_errno(err, "%s", text_quote(m->here));
+	m->dev = meta.dev;
+	lock = workspace_lock(m->workspace_fd, false, text_quote(m->old_path),
+			      err);
+	if (lock < 0)
+		return lock;
+	if (session_list(m->st->runs_fd, false, &runs, err) < 0 ||
+	    wait_for_runs(m, &runs, err) < 0 ||
+	    (strcmp(m->old_path, m->here) != 0 && move_snapshots(m, err) < 0) ||
+	    move_runs(m, &runs, err) < 0 || move_workspace(m, err) < 0)
+		return -err->num;
+	*ret_text = mem_printf("%s, %s", text_count(m->pending, "pending run"),
+			       text_count(m->versions, "snapshot"));
+	state_log(m->st, "moved", "from", m->old_path, "to", m->here, NULL);
+	return 0;
+}
+
+/* ---- search ---- */
+
+/* Whether the directory of this identity is still at the path. */
+static bool is_still_at(const char *path, const struct dir_identity *dir)
+{
+	struct workspace_dir there;
+	struct err ignored;
+	auto_free char *real = path_resolve(path, &ignored);
+
+	return real && strcmp(real, path) == 0 &&
+	       workspace_dir_get(path, &there) == 0 &&
+	       meta_identity_maybe(&there.dir, dir);
+}
+
+static bool is_this_project(const struct workspace_dir *a,
+			    const struct workspace_dir *b)
+{
+	return meta_identity_certain(&a->dir, &b->dir) ||
+	       meta_identity_certain(&a->git, &b->git);
+}
+
+/* The project and the directories above it, up to the home directory. */
+struct candidates {
+	struct names paths;
+	struct workspace_dir dirs[64];
+};
+
+static void find_candidates(const struct state *st, const char *project,
+			    struct candidates *c)
+{
+	auto_free char *path = mem_strdup(project);
+
+	while (c->paths.count < sizeof(c->dirs) / sizeof(c->dirs[0]) && *path &&
+	       strcmp(path, "/") != 0 && strcmp(path, st->home) != 0) {
+		char *above = path_parent(path);
+
+		if (workspace_dir_get(path, &c->dirs[c->paths.count]) < 0)
+			c->dirs[c->paths.count] = (struct workspace_dir){0};
+		names_add(&c->paths, path);
+		free(path);
+		path = above;
+	}
+}
+
+/* Compares one workspace with the candidates. The index of the candidate that
+ * it belongs to, with m->which; -1: to none. *maybe: the path of a project that
+ * the first candidate may have been. */
+static int compare_workspace(struct takeover *m, const char *path,
+			     const struct candidates *c, char **maybe)
+{
+	size_t i, k;
+
+	for (i = 0; i < m->dirs.count; i++)
+		for (k = 0; k < c->paths.count; k++) {
+			const struct workspace_dir *d = &m->dirs.items[i];
+
+			if (!d->dir.ino ||
+			    strcmp(path, c->paths.items[k]) == 0 ||
+			    is_still_at(path, &d->dir))
+				continue;
+			m->which = i;
+			if (is_this_project(d, &c->dirs[k]))
+				return (int)k;
+			if (!k && !*maybe && access(path, F_OK) < 0 &&
+			    meta_identity_maybe(&d->dir, &c->dirs[0].dir))
+				*maybe = mem_strdup(path);
+		}
+	return -1;
+}
+
+static bool find_and_take(const struct state *st, const char *project)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct candidates c = {0};
+	auto_free char *maybe = NULL, *text = NULL;
+	struct err err;
+	bool taken = false;
+	size_t i;
+
+	if (dirlist_read(st->workspaces_fd, &list, &err) < 0)
+		return false;
+	find_candidates(st, project, &c);
+	for (i = 0; i < list.count && !taken; i++) {
+		AUTO(takeover) struct takeover m = {.st = st, .certain = true};
+		auto_free char *path = NULL;
+		int k;
+
+		m.workspace_fd =
+			fd_open_dir(st->workspaces_fd, list.items[i].name);
+		if (m.workspace_fd < 0 ||
+		    workspace_load(m.workspace_fd, &path, &m.dirs, &err) < 0)
+			continue;
+		k = compare_workspace(&m, path, &c, &maybe);
+		if (k < 0)
+			continue;
+		taken = true;
+		m.old_path = path;
+		m.here = c.paths.items[k];
+		if (take(&m, &text, &err) < 0)
+			report_warning("%s was %s, and its records are not "
+				       "taken over: %s",
+				       text_quote(m.here),
+				       text_quote(m.old_path), err.text);
+		else
+			report_note("%s was %s: taken over: %s",
+				    text_quote(m.here), text_quote(m.old_path),
+				    text);
+	}
+	if (!taken && maybe)
+		report_note("this directory may have been %s: if so, `guard "
+			    "repair --moved-from %s` takes over its runs and "
+			    "versions",
+			    text_quote(maybe), text_shell(maybe));
+	names_free(&c.paths);
+	return taken;
+}
+
+void moved_project_find(const struct state *st, const char *project)
+{
+	AUTO(workspace_dirs) struct workspace_dirs dirs = {0};
+	auto_free char *path = NULL;
+	struct workspace_dir now, *last;
+	struct err ignored;
+	auto_close int fd =
+		workspace_open(st->workspaces_fd, project, false, &ignored);
+
+	if (workspace_dir_get(project, &now) < 0)
+		return;
+	if (fd < 0) {
+		(void)find_and_take(st, project);
+		return;
+	}
+	if (workspace_load(fd, &path, &dirs, &ignored) < 0)
+		return;
+	last = dirs.count ? &dirs.items[dirs.count - 1] : NULL;
+	if (last && meta_identity_certain(&last->dir, &now.dir) &&
+	    memcmp(&last->git, &now.git, sizeof(now.git)) == 0)
+		return;
+	/* Without a certain difference it is taken for the same directory. */
+	if (last && last->dir.ino &&
+	    !meta_identity_other(&last->dir, &now.dir)) {
+		last->dir = now.dir;
+		last->git = now.git;
+		(void)workspace_save(fd, project, &dirs, ATOMIC_NO_SYNC,
+				     &ignored);
+	} else if (!last || !find_and_take(st, project)) {
+		if (last && last->dir.ino)
+			report_note("%s is another directory than before: runs "
+				    "that began in the earlier one are not "
+				    "applied to it",
+				    text_quote(project));
+		(void)add_dir(st, fd, project, &dirs, &now, NULL, &ignored);
+	}
+}
+
+int moved_project_take(const struct state *st, const char *from, const char *to,
+		       char **ret_text, struct err *err)
+{
+	AUTO(takeover)
+	struct takeover m = {.st = st, .old_path = from, .here = to};
+	auto_free char *path = NULL;
+	struct workspace_dir there;
+
+	m.workspace_fd = workspace_open(st->workspaces_fd, from, false, err);
+	if (m.workspace_fd == -ENOENT)
+		return fail(err, ENOENT,
+			    "no project %s is known: `guard status --all` "
+			    "lists the pending runs",
+			    text_quote(from));
+	if (m.workspace_fd < 0 ||
+	    workspace_load(m.workspace_fd, &path, &m.dirs, err) < 0)
+		return -err->num;
+	m.which = m.dirs.count ? m.dirs.count - 1 : 0;
+	if (strcmp(from, to) != 0 && workspace_dir_get(from, &there) == 0) {
+		/* The last one is what is there now. */
+		if (m.dirs.count < 2)
+			return fail(err, EEXIST,
+				    "%s is still there: only a project that "
+				    "was renamed can be taken over",
+				    text_quote(from));
+		m.which--;
+		m.certain = true;
+	}
+	return take(&m, ret_text, err);
+}
