@@ -385,7 +385,8 @@ static void note_project(const struct layer *l, struct buf *notes)
 			   "%s is on a read-only file system: the run's "
 			   "changes can be inspected, not applied\n",
 			   text_quote(l->path));
-	else if (geteuid() != 0 && faccessat(l->lower.fd, ".", W_OK, 0) < 0)
+	else if (geteuid() != 0 && l->lower.meta.uid != geteuid() &&
+		 faccessat(l->lower.fd, ".", W_OK, 0) < 0)
 		buf_printf(notes,
 			   "you have no permission to write in %s: the run's "
 			   "changes there can be inspected, not applied\n",

@@ -57,11 +57,11 @@ void txn_drop_ops(struct txn *t)
 	struct journal_root *j = t->part;
 	size_t kept = 0, i;
 
-	if (!j->borrowed)
-		return;
 	for (i = 0; i < j->ops.count; i++)
 		if (immutable_flags(&j->ops.items[i]))
 			j->ops.items[kept++] = j->ops.items[i];
+		else
+			journal_op_free(&j->ops.items[i]);
 	j->ops.count = kept;
 	j->ops.items =
 		mem_resize(j->ops.items, kept + 1, sizeof(*j->ops.items));

@@ -38,6 +38,13 @@ struct step *journal_op_own(struct op *op)
 	return op->own;
 }
 
+void journal_op_free(struct op *op)
+{
+	if (op->own)
+		plan_step_free(op->own);
+	free(op->own);
+}
+
 void journal_free(struct journal *j)
 {
 	size_t i, k;
@@ -45,12 +52,8 @@ void journal_free(struct journal *j)
 	for (i = 0; i < j->roots.count; i++) {
 		struct journal_root *r = &j->roots.items[i];
 
-		for (k = 0; !r->borrowed && k < r->ops.count; k++) {
-			free(r->ops.items[k].path);
-			plan_step_free(r->ops.items[k].own);
-			free(r->ops.items[k].own);
-			free(r->ops.items[k].hardlink_to);
-		}
+		for (k = 0; k < r->ops.count; k++)
+			journal_op_free(&r->ops.items[k]);
 		for (k = 0; k < r->parent_mtimes.count; k++)
 			free(r->parent_mtimes.items[k].path);
 		free(r->ops.items);
@@ -226,8 +229,8 @@ static void decode_root(struct dec *d, int version, struct journal_root *j)
 		struct op *op = VEC_ADD(&j->ops);
 
 		*op = (struct op){.kind = dec_u8(d)};
-		op->path = get_path(d);
 		own = journal_op_own(op);
+		op->path = own->path = get_path(d);
 		own->from = get_entry(d, version);
 		own->to = get_entry(d, version);
 		op->old_ino = dec_var(d);

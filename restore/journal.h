@@ -51,7 +51,8 @@ struct op {
 	enum op_kind kind;
 	char *path;
 	const struct entry *from, *to; /* mode 0: no entry */
-	struct step *own; /* owner of from and to; NULL: the plan's step */
+	struct step *own; /* owner of path, from and to; NULL: the plan's step
+			   */
 	uint64_t old_ino; /* inode of path before */
 	uint64_t new_ino; /* inode of the staged entry */
 	/* In memory only: */
@@ -71,6 +72,7 @@ struct parent_mtime {
 	char *path;
 	struct timestamp mtime;
 	bool keep; /* the mtime is restored after success, too */
+	bool has_op; /* an OP_META of the directory; in memory only */
 };
 
 /* One directory with its operations. */
@@ -79,7 +81,6 @@ struct journal_root {
 	uint64_t before; /* sequence number of the snapshot before */
 	char *staging; /* name of the staging directory in this root */
 	VEC(struct op) ops;
-	bool borrowed; /* the plan owns the strings and entries of ops */
 	VEC(struct parent_mtime)
 	parent_mtimes; /* sorted by path; the root first */
 	struct timestamp root_time; /* mtime of the root after success ... */
@@ -95,8 +96,10 @@ struct journal {
 /* Frees the journal and the entries that it owns. */
 void journal_free(struct journal *j);
 /* Allocates empty entries for an operation without a plan. They are freed with
- * the journal. */
+ * the journal, and so is a path that the caller adds. */
 struct step *journal_op_own(struct op *op);
+/* Frees what the operation owns. */
+void journal_op_free(struct op *op);
 /* Appends an empty root with this path. Valid until the next call. */
 struct journal_root *journal_add_root(struct journal *j, const char *path);
 

@@ -169,10 +169,14 @@ static int preflight_existing(struct txn *t, const struct step *step,
 	return 0;
 }
 
-static void add_parent_mtime(struct journal_root *j, char *path, bool keep)
+static void add_parent_mtime(struct journal_root *j, char *path, bool keep,
+			     bool has_op)
 {
-	*VEC_ADD(&j->parent_mtimes) =
-		(struct parent_mtime){.path = path, .keep = keep};
+	*VEC_ADD(&j->parent_mtimes) = (struct parent_mtime){
+		.path = path,
+		.keep = keep,
+		.has_op = has_op,
+	};
 }
 
 /* Merges the records of each path: the mtime is kept only if all of them say
@@ -188,6 +192,7 @@ static void merge_parent_mtimes(struct journal_root *j)
 
 		if (last && strcmp(last->path, items[i].path) == 0) {
 			last->keep = last->keep && items[i].keep;
+			last->has_op = last->has_op || items[i].has_op;
 			free(items[i].path);
 		} else {
 			items[kept++] = items[i];
@@ -196,24 +201,62 @@ static void merge_parent_mtimes(struct journal_root *j)
 	j->parent_mtimes.count = kept;
 }
 
+/* A directory of the user without w, in which entries change, is opened like
+ * one whose mode changes (txn_open_dirs()): an operation that sets its present
+ * metadata closes it. */
+static int add_closing_op(struct txn *t, const struct parent_mtime *p,
+			  uint64_t ino, struct err *err)
+{
+	struct op op = {.kind = OP_META, .old_ino = ino};
+	struct step *own = journal_op_own(&op);
+	int got = t->before ? tree_lookup(t->store, &t->before->root, p->path,
+					  &own->from, err)
+			    : 0;
+
+	/* An unknown directory stays closed: an error of the permissions. */
+	if (got <= 0) {
+		journal_op_free(&op);
+		return got;
+	}
+	op.path = own->path = mem_strdup(p->path);
+	entry_copy(&own->to, &own->from);
+	own->to.mtime = p->keep ? p->mtime : timestamp_now();
+	*VEC_ADD(&t->part->ops) = op;
+	return 0;
+}
+
+static bool is_dir_meta(const struct op *op)
+{
+	return op->kind == OP_META && S_ISDIR(op->to->mode);
+}
+
+static int compare_deepest_first(const void *a, const void *b)
+{
+	const struct op *p = a, *q = b;
+
+	return path_compare(q->path, p->path);
+}
+
 /* A directory in which entries are created or removed gets a new mtime, unless
  * the plan sets it. A directory in which files are only replaced keeps its
  * mtime, as after a write in place. */
-static int preflight_parent_mtimes(struct txn *t, struct err *err)
+static int preflight_parent_mtimes(struct txn *t,
+				   const struct unreadable_dirs *opened,
+				   struct err *err)
 {
 	struct journal_root *j = t->part;
 	size_t i;
 
-	add_parent_mtime(j, mem_strdup(""), true);
+	add_parent_mtime(j, mem_strdup(""), true, false);
 	for (i = 0; i < j->ops.count; i++) {
 		const struct op *op = &j->ops.items[i];
 
 		if (op->kind == OP_DELETE || op->kind == OP_CREATE ||
 		    op->kind == OP_REPLACE)
 			add_parent_mtime(j, path_parent(op->path),
-					 op->kind == OP_REPLACE);
+					 op->kind == OP_REPLACE, false);
 		else if (op->kind == OP_META && S_ISDIR(op->to->mode))
-			add_parent_mtime(j, mem_strdup(op->path), false);
+			add_parent_mtime(j, mem_strdup(op->path), false, true);
 	}
 	merge_parent_mtimes(j);
 	for (i = 0; i < j->parent_mtimes.count; i++) {
@@ -226,7 +269,18 @@ static int preflight_parent_mtimes(struct txn *t, struct err *err)
 		if (check_immutable(p->path, &m, err) < 0)
 			return -err->num;
 		p->mtime = m.mtime;
+		m.mode = unreadable_dirs_mode(opened, p->path, m.mode);
+		if (!p->has_op && txn_is_shut_dir(&m) &&
+		    add_closing_op(t, p, m.ino, err) < 0)
+			return -err->num;
 	}
+	/* Deepest first, as in a plan: only then a directory without x is
+	 * closed after those in it. */
+	for (i = j->ops.count; i && is_dir_meta(&j->ops.items[i - 1]); i--)
+		;
+	if (i < j->ops.count)
+		qsort(j->ops.items + i, j->ops.count - i, sizeof(*j->ops.items),
+		      compare_deepest_first);
 	return 0;
 }
 
@@ -239,7 +293,6 @@ int txn_preflight(struct txn *t, const struct plan *plan, struct err *err)
 	uint64_t number;
 	size_t i;
 
-	j->borrowed = true;
 	if (unreadable_dirs_open(t->project->fd, t->project->unreadable_dirs,
 				 t->project->workspace_fd, &opened, err) < 0)
 		return -err->num;
@@ -255,7 +308,7 @@ int txn_preflight(struct txn *t, const struct plan *plan, struct err *err)
 			     : preflight_existing(t, s, &opened, err)) < 0)
 			return -err->num;
 	}
-	if (preflight_parent_mtimes(t, err) < 0)
+	if (preflight_parent_mtimes(t, &opened, err) < 0)
 		return -err->num;
 	/* The staging directory also changes the root's mtime. Without this the
 	 * snapshot of the end would hold that mtime, and undo would take it for
@@ -306,8 +359,7 @@ static int check_parent_writable(struct txn *t, const char *path, int fd,
 {
 	int num = missing_access(fd, ".", W_OK | X_OK);
 
-	if (!num ||
-	    (num != EROFS && m->uid == geteuid() && txn_opens_dir(t, path)))
+	if (!num || (num == EACCES && txn_is_shut_dir(m)))
 		return 0;
 	return *path ? fail_not_permitted(
 			       num, path,

@@ -407,7 +407,7 @@ static int make_staging_dir(struct txn *t, struct err *err)
 
 	if (mkdirat(dir, t->part->staging, 0700) == 0)
 		return 0;
-	if (errno != EACCES || !txn_opens_dir(t, ""))
+	if (errno != EACCES)
 		return fs_features_explain(errno, t->project->path, err);
 	if (unreadable_dirs_open_to_write(dir, t->project->workspace_fd,
 					  &opened, err) < 0)

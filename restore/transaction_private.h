@@ -95,12 +95,12 @@ int txn_fail_exists(const struct txn *t, const char *path, struct err *err);
  * needs. */
 int txn_add_owner_write(int dirfd, const char *name, struct err *err);
 
-/* Adds rwx for the owner to directories that are writable before or after the
- * transaction, but not in between. The final OP_META removes the bits. */
+/* Adds w and x for the owner to the user's directories that have an OP_META,
+ * which removes the bits. */
 int txn_open_dirs(struct txn *t, struct err *err);
-/* Whether txn_open_dirs() changes this directory, provided it belongs to the
- * user. */
-bool txn_opens_dir(const struct txn *t, const char *path);
+/* Whether the directory belongs to the user, who is not root, and lacks w or x
+ * for its owner. */
+bool txn_is_shut_dir(const struct meta *m);
 /* Whether an OP_META passes through this mode. Any other mode was set by
  * another process. */
 bool txn_own_mode(const struct op *op, uint32_t mode);

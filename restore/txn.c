@@ -90,25 +90,10 @@ bool txn_own_mode(const struct op *op, uint32_t mode)
 	       mode == (op->to->mode | OWNER_WX);
 }
 
-static bool is_opened_dir(const struct op *op)
+bool txn_is_shut_dir(const struct meta *m)
 {
-	uint32_t either = op->from->mode | op->to->mode;
-
-	return geteuid() != 0 && op->kind == OP_META && S_ISDIR(op->to->mode) &&
-	       (either & OWNER_WX) == OWNER_WX;
-}
-
-bool txn_opens_dir(const struct txn *t, const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < t->part->ops.count; i++) {
-		const struct op *op = &t->part->ops.items[i];
-
-		if (strcmp(op->path, path) == 0 && is_opened_dir(op))
-			return true;
-	}
-	return false;
+	return geteuid() != 0 && m->uid == geteuid() && S_ISDIR(m->mode) &&
+	       (m->mode & OWNER_WX) != OWNER_WX;
 }
 
 int txn_open_dirs(struct txn *t, struct err *err)
@@ -122,7 +107,7 @@ int txn_open_dirs(struct txn *t, struct err *err)
 		auto_close int fd = -1;
 		struct meta m;
 
-		if (!is_opened_dir(op))
+		if (op->kind != OP_META || !S_ISDIR(op->to->mode))
 			continue;
 		fd = beneath_open(t->project->fd, op->path, O_PATH, 0, err);
 		if (txn_is_gone(fd))
@@ -131,7 +116,7 @@ int txn_open_dirs(struct txn *t, struct err *err)
 			return fd;
 		if (meta_get(fd, "", &m) < 0)
 			return fail_errno(err, "stat %s", text_quote(op->path));
-		if (m.ino == op->old_ino && (m.mode & OWNER_WX) != OWNER_WX &&
+		if (m.ino == op->old_ino && txn_is_shut_dir(&m) &&
 		    txn_own_mode(op, m.mode) &&
 		    fd_chmod(fd, m.mode | OWNER_WX) < 0)
 			return fail_errno(err, "open directory %s",

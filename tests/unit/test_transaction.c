@@ -678,43 +678,6 @@ static void loses_no_edit_made_before_the_recovery(void **state)
 
 /* --- obstacles --- */
 
-static void names_a_folder_that_cannot_be_written(void **state)
-{
-	struct bench *b = *state;
-	auto_free char *dir = NULL;
-	auto_free char *before = NULL;
-	struct snapshot now = {0};
-	struct entry unreadable_dirs = {0}, want = {0};
-	struct tree_editor *ed;
-	struct plan plan = {0};
-	struct err err;
-
-	if (geteuid() == 0)
-		skip_because("root can write everywhere");
-	dir = path_join(b->project, "quiet");
-	assert_return_code(chmod(dir, 0555), errno);
-	put_time(AT_FDCWD, dir, 1600000000);
-	before = picture_of(b->project);
-	/* The directory is the same in all three trees, so it stays closed. */
-	snap(b, b->project, &now);
-	ok(tree_lookup(b->box->store, &now.root, "quiet", &unreadable_dirs,
-		       &err));
-	unreadable_dirs.mtime.sec++;
-	ed = tree_editor_new(b->box->store, &b->new.root);
-	ok(tree_editor_put_dir(ed, "quiet", &unreadable_dirs, &err));
-	ok(tree_editor_save(ed, &want, &err));
-	tree_editor_free(&ed);
-	plan_for(b, &now.root, &want, &now.root, &plan);
-	assert_int_equal(run(b, b->box->store, &plan, &err), -EACCES);
-	assert_non_null(strstr(err.text, "'quiet'"));
-	project_is(b, before, "refused");
-	nothing_left(b);
-	plan_free(&plan);
-	snapshot_free(&now);
-	entry_free(&unreadable_dirs);
-	entry_free(&want);
-}
-
 static void respects_a_mode_set_since_the_plan(void **state)
 {
 	struct bench *b = *state;
@@ -1140,7 +1103,6 @@ int main(void)
 		TEST(follows_no_link_out_of_the_project),
 		TEST(leaves_other_names_of_a_file_alone),
 		TEST(loses_no_edit_made_before_the_recovery),
-		TEST(names_a_folder_that_cannot_be_written),
 		TEST(respects_a_mode_set_since_the_plan),
 		TEST(makes_a_project_that_is_gone),
 		TEST(makes_a_project_from_nothing_at_all),

@@ -351,6 +351,15 @@ static void put_common(int fd)
 	put_dir(fd, "modes");
 	put_dir(fd, "opens");
 	put_dir(fd, "shuts");
+	put_dir(fd, "shut");
+	put_dir(fd, "shut/in");
+}
+
+/* Directories that stay read-only. */
+static void shut(int fd)
+{
+	assert_return_code(fchmodat(fd, "shut/in", 0555, 0), errno);
+	assert_return_code(fchmodat(fd, "shut", 0555, 0), errno);
 }
 
 static void put_old(int fd)
@@ -378,11 +387,14 @@ static void put_old(int fd)
 	put_file(fd, "opens/x", "old\n", 0644);
 	assert_return_code(fchmodat(fd, "opens", 0555, 0), errno);
 	put_file(fd, "shuts/x", "old\n", 0644);
+	put_file(fd, "shut/edited", "old\n", 0644);
+	put_file(fd, "shut/in/gone", "old\n", 0644);
 	put_file(fd, "touched", "same\n", 0644);
 	put_file(fd, "pair1", "pair\n", 0644);
 	assert_return_code(linkat(fd, "pair1", fd, "pair2", 0), errno);
 	put_file(fd, "half2", "half\n", 0644);
 	assert_return_code(linkat(fd, "half2", fd, "half1", 0), errno);
+	shut(fd);
 	set_times(fd, ".", 1600000000);
 }
 
@@ -416,12 +428,15 @@ static void put_new(int fd)
 	put_file(fd, "quiet/edited", "new\n", 0644);
 	put_file(fd, "opens/x", "new\n", 0644);
 	put_file(fd, "shuts/y", "new\n", 0644);
+	put_file(fd, "shut/edited", "new\n", 0644);
+	put_file(fd, "shut/in/made", "new\n", 0644);
 	assert_return_code(fchmodat(fd, "shuts", 0555, 0), errno);
 	put_file(fd, "touched", "same\n", 0644);
 	put_file(fd, "half2", "half\n", 0644);
 	put_file(fd, "pair1", "other pair\n", 0644);
 	assert_return_code(linkat(fd, "pair1", fd, "pair2", 0), errno);
 	assert_return_code(mkfifoat(fd, "fifo", 0620), errno);
+	shut(fd);
 	set_times(fd, ".", 1600000000);
 	put_time(fd, "touched", 1600000001);
 	put_time(fd, "edited", 1600000001);
