@@ -146,23 +146,10 @@ void atomic_set_adopt(struct atomic_set *s, int fd, int from_fd,
 		must_be_new};
 }
 
-/* Renames to a name that must be free. On file systems without RENAME_NOREPLACE
- * link(2), which refuses an existing name, takes its place. */
-static int name_new_item(const struct atomic_item *item)
-{
-	if (renameat2(item->from_fd, item->temp, item->dirfd, item->name,
-		      RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL ||
-	    linkat(item->from_fd, item->temp, item->dirfd, item->name, 0) < 0)
-		return -1;
-	(void)unlinkat(item->from_fd, item->temp, 0);
-	return 0;
-}
-
 static int name_set_item(struct atomic_item *item, struct err *err)
 {
-	int got = item->must_be_new ? name_new_item(item)
+	int got = item->must_be_new ? fd_rename_new(item->from_fd, item->temp,
+						    item->dirfd, item->name)
 				    : renameat(item->from_fd, item->temp,
 					       item->dirfd, item->name);
 

@@ -107,6 +107,33 @@ bool fd_exists(int dirfd, const char *name)
 	       errno != ENOENT;
 }
 
+bool fd_lacks_rename_flags(int num)
+{
+	return num == EINVAL || num == ENOSYS || num == EOPNOTSUPP;
+}
+
+int fd_rename_new(int from_fd, const char *from, int to_fd, const char *to)
+{
+	struct stat a, b;
+
+	if (renameat2(from_fd, from, to_fd, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (!fd_lacks_rename_flags(errno))
+		return -1;
+	if (linkat(from_fd, from, to_fd, to, 0) == 0)
+		return unlinkat(from_fd, from, 0);
+	if (errno == ENOENT ||
+	    fstatat(from_fd, from, &a, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (fstatat(to_fd, to, &b, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? renameat(from_fd, from, to_fd, to)
+				       : -1;
+	if (a.st_ino == b.st_ino && a.st_dev == b.st_dev)
+		return unlinkat(from_fd, from, 0);
+	errno = EEXIST;
+	return -1;
+}
+
 int fd_open_dir(int dirfd, const char *name)
 {
 	return openat(dirfd, name,

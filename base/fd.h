@@ -45,6 +45,15 @@ int fd_slurp(int fd, size_t max, struct buf *to, struct err *err);
  */
 bool fd_exists(int dirfd, const char *name);
 
+/* Whether the errno of renameat2(2) with flags is that of a file system without
+ * them (NFS, 9p, most of FUSE). */
+bool fd_lacks_rename_flags(int num);
+/* Renames to a name that must be free: 0, or -1 with errno, EEXIST. Without
+ * RENAME_NOREPLACE link(2), which refuses an existing name, takes its place; a
+ * killed process may leave both names then, and the same call completes it. For
+ * a directory, and where hard links fail, the name is only looked up before. */
+int fd_rename_new(int from_fd, const char *from, int to_fd, const char *to);
+
 /* Opens the directory `name` in dirfd, for reading or as O_PATH; a symbolic
  * link is refused. Returns the descriptor, or -1 with errno. */
 int fd_open_dir(int dirfd, const char *name);

@@ -7,16 +7,14 @@
 /* Numbers that linux/magic.h lacks are taken from the sources of the file
  * systems. */
 static const struct fstype types[] = {
-	{EXT4_SUPER_MAGIC, "ext4", FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE},
-	{XFS_SUPER_MAGIC, "xfs", FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE},
-	{BTRFS_SUPER_MAGIC, "btrfs", FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE},
-	{TMPFS_MAGIC, "tmpfs",
-	 FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE | FSTYPE_MEMORY},
+	{EXT4_SUPER_MAGIC, "ext4", FSTYPE_KERNEL_TIMES},
+	{XFS_SUPER_MAGIC, "xfs", FSTYPE_KERNEL_TIMES},
+	{BTRFS_SUPER_MAGIC, "btrfs", FSTYPE_KERNEL_TIMES},
+	{TMPFS_MAGIC, "tmpfs", FSTYPE_KERNEL_TIMES | FSTYPE_MEMORY},
 	/* Timestamps are those of the upper directory's file system, which is
 	 * one of the types above. */
 	{OVERLAYFS_SUPER_MAGIC, "overlayfs (a container's own directory)",
-	 FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE | FSTYPE_NO_UPPER |
-		 FSTYPE_OVERLAY},
+	 FSTYPE_KERNEL_TIMES | FSTYPE_NO_UPPER | FSTYPE_OVERLAY},
 	{NFS_SUPER_MAGIC, "NFS", FSTYPE_NO_UPPER},
 	{FUSE_SUPER_MAGIC, "FUSE", FSTYPE_NO_UPPER},
 	{0xff534d42, "CIFS", FSTYPE_NO_UPPER},

@@ -16,8 +16,6 @@ enum {
 	 * files are read more often; a wrong one hides edits.
 	 */
 	FSTYPE_KERNEL_TIMES = 1,
-	/* renameat2(2) knows RENAME_EXCHANGE and RENAME_NOREPLACE. */
-	FSTYPE_EXCHANGE = 2,
 	/* An overlayfs mount cannot have its upper directory here. */
 	FSTYPE_NO_UPPER = 4,
 	/* Shows the state of the kernel, not files of a user: no layer can be

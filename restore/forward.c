@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "restore/entry_compare.h"
+#include "restore/exchange.h"
 #include "restore/transaction_private.h"
 #include "restore/open_writers.h"
 #include "snapshot/store/content.h"
@@ -83,7 +84,8 @@ static int apply_delete(struct txn *t, struct op *op, int dir, const char *name,
 		return -err->num;
 	if (S_ISDIR(op->from->mode) && txn_add_owner_write(dir, name, err) < 0)
 		return -err->num;
-	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
+	/* Only guard writes to the staging directory: the name is free. */
+	if (renameat2(dir, name, t->staging_fd, staged, 0) < 0)
 		return errno == EXDEV && S_ISDIR(op->from->mode)
 			       ? fail(err, EXDEV,
 				      "move away: this directory is in a lower "
@@ -105,8 +107,8 @@ static int apply_staged(struct txn *t, struct op *op, int dir, const char *name,
 	journal_op_name(t->part, op, staged);
 	if (replace && check_expected_inode(t, dir, name, op, err) < 0)
 		return -err->num;
-	if (renameat2(t->staging_fd, staged, dir, name,
-		      replace ? RENAME_EXCHANGE : RENAME_NOREPLACE) < 0)
+	if ((replace ? exchange_files(t->staging_fd, staged, dir, name)
+		     : fd_rename_new(t->staging_fd, staged, dir, name)) < 0)
 		return !replace && errno == EEXIST
 			       ? txn_fail_exists(t, op->path, err)
 			       : fail_errno(err,

@@ -12,8 +12,10 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
+#include "base/fd.h"
 #include "base/sorted.h"
 #include "restore/entry_compare.h"
+#include "restore/exchange.h"
 #include "restore/transaction_private.h"
 #include "restore/open_writers.h"
 #include "snapshot/tree/catalog.h"
@@ -207,11 +209,8 @@ static int open_current_parent(struct txn *t, const char *path, char **ret_path,
 	return dir;
 }
 
-/* Renames a staged file into the project, next to the path, under a displaced
- * name. */
-static int keep_displaced(struct txn *t, const char *staged,
-			  const struct op *op, const char *what,
-			  struct err *err)
+int txn_keep_displaced(struct txn *t, const char *staged, const struct op *op,
+		       const char *what, struct err *err)
 {
 	auto_free char *path = NULL;
 	auto_free char *up = NULL;
@@ -226,8 +225,7 @@ static int keep_displaced(struct txn *t, const char *staged,
 			displaced_name(t, path_name(path), number);
 		auto_free char *kept = path_join(up, name);
 
-		if (renameat2(t->staging_fd, staged, dir, name,
-			      RENAME_NOREPLACE) == 0) {
+		if (fd_rename_new(t->staging_fd, staged, dir, name) == 0) {
 			add_displaced_line(t,
 					   mem_printf("%s %s %s\n",
 						      text_quote(op->path),
@@ -281,7 +279,7 @@ static int keep_if_changed_since(struct txn *t, const char *staged,
 		got = is_content_unchanged(t, &child_ops, op->path,
 					   t->staging_fd, staged, err);
 	return got ? (got < 0 ? got : 0)
-		   : keep_displaced(t, staged, op, changed, err);
+		   : txn_keep_displaced(t, staged, op, changed, err);
 }
 
 static int rollback_create(struct txn *t, const struct op *op,
@@ -308,7 +306,7 @@ static int rollback_create(struct txn *t, const struct op *op,
 	if (S_ISDIR(op->to->mode) && txn_add_owner_write(dir, name, err) < 0)
 		return -err->num;
 	had_forward_ctime = has_forward_ctime(op, &m);
-	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
+	if (fd_rename_new(dir, name, t->staging_fd, staged) < 0)
 		return fail_errno(err, "roll back");
 	if (had_forward_ctime && is_staged_unchanged(t, staged, op))
 		return 0;
@@ -360,8 +358,7 @@ static int rollback_displaced(struct txn *t, const struct op *op,
 		if (meta_get(dir, name, &m) == 0 && m.ino == op->old_ino)
 			return keep_if_changed_since(t, staged, op, err);
 		had_forward_ctime = has_forward_ctime(op, &m);
-		if (renameat2(t->staging_fd, staged, dir, name,
-			      RENAME_EXCHANGE) == 0)
+		if (exchange_files(t->staging_fd, staged, dir, name) == 0)
 			return had_forward_ctime && is_staged_unchanged(
 							    t, staged, op)
 				       ? 0
@@ -370,14 +367,15 @@ static int rollback_displaced(struct txn *t, const struct op *op,
 		if (errno != ENOENT)
 			return fail_errno(err, "restore");
 	}
-	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) == 0)
+	if (fd_rename_new(t->staging_fd, staged, dir, name) == 0)
 		return 0;
 	if (op->kind != OP_DELETE || errno != EEXIST)
 		return fail_errno(err, "restore");
-	return keep_displaced(t, staged, op,
-			      "was recreated during the command: its earlier "
-			      "version is kept as",
-			      err);
+	return txn_keep_displaced(
+		t, staged, op,
+		"was recreated during the command: its earlier "
+		"version is kept as",
+		err);
 }
 
 static int rollback_op(struct txn *t, const struct op *op, struct err *err)

@@ -470,8 +470,7 @@ int txn_stage(struct txn *t, struct syncs *to, struct err *err)
 	size_t from_upper;
 	int flags = 0;
 
-	if (make_staging_dir(t, err) < 0 || txn_open_staging(t, err) < 0 ||
-	    fs_features_check(t->staging_fd, t->project->path, err) < 0)
+	if (make_staging_dir(t, err) < 0 || txn_open_staging(t, err) < 0)
 		return -err->num;
 	/* After large deletions on ext4 without a journal, new files are 10 to
 	 * 30 times slower; this flag places them elsewhere on the disk. */

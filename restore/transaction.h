@@ -5,8 +5,8 @@
  * Before the first rename all data is durable: the present state (a snapshot),
  * the new files (staged next to the project's root entries, in the same mount)
  * and the journal. New names are created with RENAME_NOREPLACE. Files are
- * replaced by RENAME_EXCHANGE, and the displaced file is compared with the
- * entry that the plan expects. Directories leave by rename. No file is
+ * replaced by RENAME_EXCHANGE (exchange.h), and the displaced file is compared
+ *with the entry that the plan expects. Directories leave by rename. No file is
  * truncated in place, no symbolic link is followed, no mount is crossed, and no
  * entry is deleted that the plan's `now` did not record. After a crash at any
  * point transaction_recover() finishes the transaction or rolls it back.

@@ -76,11 +76,17 @@ int txn_forward(struct txn *t, struct err *err);
  * the first error. */
 int txn_rollback(struct txn *t, struct err *err);
 
+/* Renames a staged file into the project, next to the path, under a displaced
+ * name; what: for the line about it. */
+int txn_keep_displaced(struct txn *t, const char *staged, const struct op *op,
+		       const char *what, struct err *err);
+
 /* Opens the staging directory that the journal names. */
 int txn_open_staging(struct txn *t, struct err *err);
 /* 1: done; 0: not yet; or a negative errno. OP_META and OP_CHILD leave no
- * trace: 0. */
-int txn_op_is_done(const struct txn *t, const struct op *op, struct err *err);
+ * trace: 0. Ends an operation that was killed between two calls (exchange.h,
+ * fd_rename_new()). */
+int txn_op_is_done(struct txn *t, const struct op *op, struct err *err);
 /* Whether fd is the error of opening a directory that was removed or replaced
  * by another kind of entry. */
 bool txn_is_gone(int fd);

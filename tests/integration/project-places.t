@@ -254,11 +254,8 @@ if has_image fuse; then
 	cd /images/fuse || exit 99
 	gives 0 'FUSE: a run works' guard run -q --ro "$T/work" -- sh "$T/work"
 	listed FUSE
-	guard apply -q -y >"$out" 2>"$err" </dev/null
-	case $? in
-	0) gives 0 'FUSE: undo reverts the apply' guard undo -q -y ;;
-	*) says "$err" 'cannot exchange two files atomically' ;;
-	esac
+	gives 0 'FUSE: apply is accepted' guard apply -q -y
+	gives 0 'FUSE: undo reverts the apply' guard undo -q -y
 	is "$(cat one folder/two)" "$(printf 'one\ntwo')" \
 		'FUSE: the project is as before'
 	gives 0 'FUSE: discard drops the run' guard discard -q -y

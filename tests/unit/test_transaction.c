@@ -162,6 +162,54 @@ static void is_all_or_nothing_ended_at_any_call(void **state)
 	assert_true(back > 20);
 }
 
+/* Whether the call at this number moves or links a file. */
+static bool names_files(const struct buf *trace, unsigned int at)
+{
+	const char *line = (const char *)trace->data;
+
+	while (--at && line)
+		line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
+	return line && (strncmp(line, "rename", 6) == 0 ||
+			strncmp(line, "link", 4) == 0 ||
+			strncmp(line, "unlink", 6) == 0);
+}
+
+/* NFS, 9p, most of FUSE. The call after one that names a file. */
+static void is_all_or_nothing_without_an_exchange(void **state)
+{
+	struct bench *b = *state;
+	AUTO(buf) struct buf trace = {0};
+	unsigned int at, count, finished = 0, back = 0, points = 0;
+	struct err err;
+
+	for (lacks = LACKS_RENAME_FLAGS; lacks <= LACKS_LINKS_TOO; lacks++) {
+		bench_reset(b);
+		buf_clear(&trace);
+		calls_start(0, 0);
+		calls.trace = &trace;
+		ok(run(b, b->box->store, &b->plan, &err));
+		(void)buf_text(&trace);
+		count = calls.count;
+		project_is(b, b->new_picture, "after it");
+		nothing_left(b);
+		for (at = 2; at <= count; at++) {
+			int got;
+
+			/* An operation has two or three of them. */
+			if (!names_files(&trace, at - 1) || points++ % 4)
+				continue;
+			bench_reset(b);
+			assert_true(ended_at(b, at, false));
+			got = check_recovered(b, at);
+			finished += got == 1;
+			back += got == 2;
+		}
+	}
+	print_message("# %u finished, %u taken back\n", finished, back);
+	assert_true(finished > 20);
+	lacks = LACKS_NOTHING;
+}
+
 static void survives_an_end_of_the_recovery_too(void **state)
 {
 	struct bench *b = *state;
@@ -1089,6 +1137,7 @@ int main(void)
 		TEST(is_undone_by_the_plan_the_other_way_round),
 		TEST(makes_a_file_of_its_own_beside_an_edited_partner),
 		TEST(is_all_or_nothing_ended_at_any_call),
+		TEST(is_all_or_nothing_without_an_exchange),
 		TEST(survives_an_end_of_the_recovery_too),
 		TEST(leaves_all_as_it_was_when_any_call_fails),
 		TEST(can_be_recovered_when_the_disk_is_gone),

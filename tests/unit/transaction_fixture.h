@@ -44,6 +44,9 @@ static struct {
 	const char *rename_of; /* the renamed name; NULL: any */
 } calls;
 
+/* What the file system of the project lacks. */
+static enum { LACKS_NOTHING, LACKS_RENAME_FLAGS, LACKS_LINKS_TOO } lacks;
+
 static void calls_start(unsigned int at, int error)
 {
 	memset(&calls, 0, sizeof(calls));
@@ -119,9 +122,6 @@ WRAP(int, mknodat, (int fd, const char *name, mode_t mode, dev_t dev),
      (fd, name, mode, dev), name)
 WRAP(int, symlinkat, (const char *text, int fd, const char *name),
      (text, fd, name), name)
-WRAP(int, linkat,
-     (int fd, const char *name, int fd2, const char *name2, int flags),
-     (fd, name, fd2, name2, flags), name2)
 WRAP(int, unlinkat, (int fd, const char *name, int flags), (fd, name, flags),
      name)
 WRAP(int, renameat, (int fd, const char *name, int fd2, const char *name2),
@@ -139,6 +139,26 @@ WRAP(int, setxattr,
      (path, name, value, len, flags), path)
 WRAP(int, removexattr, (const char *path, const char *name), (path, name), path)
 
+static bool is_staged_name(const char *name)
+{
+	return (name[0] == 'n' || name[0] == 'd') &&
+	       isdigit((unsigned char)name[1]);
+}
+
+/* Staged files keep their hard links. */
+int linkat(int fd, const char *name, int fd2, const char *name2, int flags)
+{
+	if (call_fails("linkat", name2))
+		return -1;
+	if (lacks == LACKS_LINKS_TOO &&
+	    (name2[0] == 'x' ||
+	     (is_staged_name(name) && !is_staged_name(name2)))) {
+		errno = EPERM;
+		return -1;
+	}
+	return REAL(linkat)(fd, name, fd2, name2, flags);
+}
+
 int renameat2(int fd, const char *name, int fd2, const char *name2,
 	      unsigned int flags)
 {
@@ -151,6 +171,10 @@ int renameat2(int fd, const char *name, int fd2, const char *name2,
 	}
 	if (call_fails("renameat2", name2))
 		return -1;
+	if (lacks && flags) {
+		errno = EINVAL;
+		return -1;
+	}
 	name = spelled(fd, name);
 	return REAL(renameat2)(fd, name, fd2, spelled(fd2, name2), flags);
 }
