@@ -1,6 +1,16 @@
 #include "base/chattr.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* file_getattr(2) is in Linux 6.17; older headers lack its number. */
+#ifndef SYS_file_getattr
+#define SYS_file_getattr 468
+#endif
 
 int chattr_write(int fd, uint32_t mask, uint32_t flags)
 {
@@ -12,6 +22,28 @@ int chattr_write(int fd, uint32_t mask, uint32_t flags)
 		return 0;
 	all = (all & ~mask) | (flags & mask);
 	return ioctl(fd, FS_IOC_SETFLAGS, &all);
+}
+
+bool chattr_may_have(int dirfd, const char *name, const struct meta *m)
+{
+	static atomic_bool missing;
+	/* struct file_attr of linux/fs.h */
+	struct {
+		uint64_t xflags;
+		uint32_t rest[4];
+	} a = {0};
+
+	if (timestamp_compare(m->ctime, m->mtime) != 0)
+		return true;
+	if (atomic_load_explicit(&missing, memory_order_relaxed))
+		return false;
+	if (syscall(SYS_file_getattr, dirfd, name, &a, sizeof(a),
+		    AT_SYMLINK_NOFOLLOW) == 0)
+		return a.xflags & (FS_XFLAG_SYNC | FS_XFLAG_NOATIME |
+				   FS_XFLAG_PROJINHERIT | FS_XFLAG_DAX);
+	if (errno == ENOSYS || errno == EPERM)
+		atomic_store_explicit(&missing, true, memory_order_relaxed);
+	return false;
 }
 
 const char *chattr_text(uint32_t flags, char to[CHATTR_TEXT_LEN])

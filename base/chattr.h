@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/meta.h"
+
 /* Missing in older versions of linux/fs.h. */
 #ifndef FS_DAX_FL
 #define FS_DAX_FL 0x02000000
@@ -34,6 +36,12 @@
 /* Sets the flags in mask as `flags` has them and leaves all others unchanged.
  * Returns 0, or -1 with errno. */
 int chattr_write(int fd, uint32_t mask, uint32_t flags);
+
+/* Whether a regular file may have flags that statx(2) does not report. A file
+ * of which another property than its bytes was changed last may: chattr(1) sets
+ * the ctime alone. For any other file file_getattr(2) tells most of them;
+ * before Linux 6.17 the answer is no. */
+bool chattr_may_have(int dirfd, const char *name, const struct meta *m);
 
 /* Writes the flags as lsattr(1) prints them, without dashes; "-" for none.
  * Returns `to`. */

@@ -72,7 +72,8 @@ static int read_chattr_flags(int dirfd, const char *name, bool of_layer,
 		return 0;
 	} else if (S_ISDIR(m->mode) && !*name) {
 		read = read_chattr(dirfd, &m->chattr);
-	} else if (S_ISDIR(m->mode) || m->chattr || r->ask_chattr) {
+	} else if (S_ISDIR(m->mode) || m->chattr || r->ask_chattr ||
+		   chattr_may_have(dirfd, name, m)) {
 		auto_close int fd = open_keeping_atime(dirfd, name);
 
 		/* The name may have been swapped: the stat after the read

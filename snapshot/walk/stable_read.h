@@ -47,9 +47,9 @@ int stable_read_entry(struct store *store, int dirfd, const char *name,
 /*
  * Reads only the attributes, into r->attrs and r->meta.chattr. A small file
  * that was read without a descriptor of its own is opened for its chattr flags
- * only if statx(2) reports some or ask_chattr is set: most flags are inherited
- * from the directory. Entries of a run's layer (private_xattrs) have no chattr
- * flags.
+ * only if statx(2) reports some, chattr_may_have(), or ask_chattr is set: most
+ * flags are inherited from the directory. Entries of a run's layer
+ * (private_xattrs) have no chattr flags.
  */
 int stable_read_attrs(struct store *store, int dirfd, const char *name,
 		      const char *private_xattrs, struct stable_read *r,

@@ -62,6 +62,26 @@ if chattr +d flagged 2>/dev/null && chattr +A flags 2>/dev/null; then
 		sh -c 'lsattr flagged | grep -q "^[^ ]*d"'
 	ok 'restore sets the flags of a directory' \
 		sh -c 'lsattr -d flags | grep -q "^[^ ]*A"'
+	mkdir kinds
+	for flag in A S s u d c; do
+		echo small >"kinds/small$flag"
+		head -c 300000 /dev/zero >"kinds/long$flag"
+		chattr "+$flag" "kinds/small$flag" "kinds/long$flag" 2>/dev/null
+	done
+	lsattr kinds >"$T/flags"
+	guard snapshot -q >"$out"
+	rm -r kinds
+	gives 0 'restore accepts files with each flag' guard restore -y kinds
+	lsattr kinds | cmp -s - "$T/flags"
+	is $? 0 '... and sets all of them'
+	gives 0 'a run writes to them' guard run -q -- \
+		sh -c 'for file in kinds/*; do echo more >>$file; done'
+	gives 0 '... apply and undo are accepted' \
+		sh -c 'guard apply -q -y && lsattr kinds >lsattr && guard undo -q -y'
+	is "$(lsattr kinds | cmp - "$T/flags"; cmp lsattr "$T/flags")" '' \
+		'... and keep the flags'
+	guard discard -q -y
+	rm -r kinds lsattr
 	chattr -d flagged
 	without=$(guard snapshot -q)
 	gives 0 'diff accepts snapshots that differ in a flag' \
