@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/beneath.h"
@@ -56,6 +58,14 @@ static bool compare_is_gone(int got)
 	return got == -ENOENT || got == -ENOTDIR || got == -ESTALE;
 }
 
+/* Where the next data of the file may be: `at` itself, or its size. */
+static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
+{
+	off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+
+	return data >= 0 ? (uint64_t)data : errno == ENXIO ? size : at;
+}
+
 /* Returns 1 for equal bytes, 0 for different ones. */
 static int same_files(const struct pair *p, struct err *err)
 {
@@ -90,9 +100,14 @@ static int same_files(const struct pair *p, struct err *err)
 	a = mem_alloc(PIECE);
 	b = mem_alloc(PIECE);
 	while (at < p->u.size) {
-		ssize_t n = fd_pread(upper, a, PIECE, at);
-		ssize_t m = n < 0 ? -1 : fd_pread(lower, b, PIECE, at);
+		uint64_t next = skip_hole(upper, at, p->u.size);
+		ssize_t n, m;
 
+		/* Both have a hole here. */
+		if (next > at)
+			at = MIN(next, skip_hole(lower, at, p->u.size));
+		n = fd_pread(upper, a, PIECE, at);
+		m = n < 0 ? -1 : fd_pread(lower, b, PIECE, at);
 		if (m < 0)
 			return fail_errno(err, "read");
 		if (n != m || memcmp(a, b, (size_t)n) != 0)

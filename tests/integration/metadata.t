@@ -149,4 +149,30 @@ diff "$T/before" "$T/aside" >"$T/differences"
 is "$(cat "$T/differences")" '' \
 	'restore --to brings back names, metadata and content'
 cd "$HOME" || exit 99
+
+# --- holes of terabytes cost nothing ---
+mkdir "$HOME/sparse"
+cd "$HOME/sparse" || exit 99
+if truncate -s 2T changed moved mode gone 2>/dev/null; then
+	# put BYTE OFFSET FILE
+	put='put() { printf %s "$1" | dd of="$3" bs=1 seek="$2" conv=notrunc status=none; }'
+	eval "$put"
+	put x 1500000000000 changed
+	put x 5 moved
+	sparse=$(timeout 20 guard snapshot -q)
+	ok 'a run changes them' timeout 20 guard run -q -- sh -c "$put"'
+		put y 1000000000000 changed; put z 7 new; truncate -s 2T new
+		mv moved there; chmod 600 mode; rm gone'
+	gives 0 'diff lists them' timeout 20 guard diff --name-status
+	is "$(sort "$out" | tr '\n\t' '  ')" \
+		'A new D gone M changed P mode R100 moved there ' '... all'
+	for verb in 'apply -n' 'apply -y' 'undo -y' 'redo -y' 'undo -y' \
+		"restore -y --at $sparse ." 'verify --read-data'; do
+		# shellcheck disable=SC2086 # words
+		gives 0 "$verb is accepted" timeout 20 guard $verb
+	done
+	ok 'all files are sparse' test "$(du -sk . | cut -f 1)" -lt 200
+	guard discard -q -y
+fi
+cd "$HOME" || exit 99
 finish
