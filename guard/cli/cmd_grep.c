@@ -90,7 +90,7 @@ static int feed_scanner(void *arg, const void *data, size_t len,
 static int scan_text(struct grep *g, const struct oid *id, struct scanner *s,
 		     struct err *err)
 {
-	int got = content_each(g->store, id, feed_scanner, s, err);
+	int got = content_each_text(g->store, id, feed_scanner, s, err);
 
 	if (got == -ECANCELED)
 		return 0;

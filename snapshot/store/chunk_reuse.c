@@ -115,13 +115,17 @@ static bool is_still_hole(struct reuse_checker *k, uint64_t start, uint64_t end)
 
 	if (end > k->reuse_check->size)
 		return false;
-	if (!hole_next_data(k->reuse_check->fd, start, &from, &to) ||
-	    from >= end)
-		return true;
-	stream_range(k->in, start, end);
-	while ((n = stream_next(k->in, &data)) > 0)
-		zero = zero && hole_zeros_len(data, (size_t)n) == (size_t)n;
-	return zero && n == 0;
+	for (; zero && start < end; start = to) {
+		if (!hole_next_data(k->reuse_check->fd, start, &from, &to) ||
+		    from >= end)
+			return true;
+		stream_range(k->in, from, to < end ? to : end);
+		while ((n = stream_next(k->in, &data)) > 0)
+			zero = zero &&
+			       hole_zeros_len(data, (size_t)n) == (size_t)n;
+		zero = zero && n == 0;
+	}
+	return zero;
 }
 
 /* The run that is being read. */

@@ -213,6 +213,7 @@ int content_map(struct store *s, const struct oid *id,
 struct each {
 	int (*call)(void *arg, const void *data, size_t len, struct err *err);
 	void *arg;
+	bool short_holes;
 };
 
 static int each_data(void *arg, uint64_t at, const unsigned char *data,
@@ -222,6 +223,8 @@ static int each_data(void *arg, uint64_t at, const unsigned char *data,
 	int got = 0;
 
 	(void)at;
+	if (!data && each->short_holes && len > sizeof(zero_bytes))
+		len = sizeof(zero_bytes);
 	while (!data && len > sizeof(zero_bytes) && got >= 0) {
 		got = each->call(each->arg, zero_bytes, sizeof(zero_bytes),
 				 err);
@@ -233,16 +236,34 @@ static int each_data(void *arg, uint64_t at, const unsigned char *data,
 	return got < 0 ? got : 0;
 }
 
+static int walk_each(struct store *s, const struct oid *id, struct each *call,
+		     struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+
+	if (load_chunks(s, id, &list, err) < 0)
+		return -err->num;
+	return content_walk(s, id, &list, NULL, each_data, call, err);
+}
+
 int content_each(struct store *s, const struct oid *id,
 		 int (*each)(void *arg, const void *data, size_t len,
 			     struct err *err),
 		 void *arg, struct err *err)
 {
-	AUTO(chunklist) struct chunklist list = {0};
-	struct each call = {each, arg};
-	if (load_chunks(s, id, &list, err) < 0)
-		return -err->num;
-	return content_walk(s, id, &list, NULL, each_data, &call, err);
+	struct each call = {each, arg, false};
+
+	return walk_each(s, id, &call, err);
+}
+
+int content_each_text(struct store *s, const struct oid *id,
+		      int (*each)(void *arg, const void *data, size_t len,
+				  struct err *err),
+		      void *arg, struct err *err)
+{
+	struct each call = {each, arg, true};
+
+	return walk_each(s, id, &call, err);
 }
 
 static int append_piece(void *arg, const void *data, size_t len,

@@ -50,6 +50,11 @@ int content_each(struct store *s, const struct oid *id,
 		 int (*each)(void *arg, const void *data, size_t len,
 			     struct err *err),
 		 void *arg, struct err *err);
+/* The same for a search: of a long hole only the first zeros. */
+int content_each_text(struct store *s, const struct oid *id,
+		      int (*each)(void *arg, const void *data, size_t len,
+				  struct err *err),
+		      void *arg, struct err *err);
 /* Appends the bytes to a buffer. The caller bounds their number. */
 int content_append(struct store *s, const struct oid *id, struct buf *to,
 		   struct err *err);

@@ -171,6 +171,9 @@ if truncate -s 2T changed moved mode gone 2>/dev/null; then
 		# shellcheck disable=SC2086 # words
 		gives 0 "$verb is accepted" timeout 20 guard $verb
 	done
+	put x 700000000000 changed
+	ok 'a snapshot after a write in a hole is taken' timeout 20 guard snapshot
+	gives 1 'grep finds nothing in them' timeout 20 guard grep nothing
 	ok 'all files are sparse' test "$(du -sk . | cut -f 1)" -lt 200
 	guard discard -q -y
 fi
