@@ -422,9 +422,13 @@ struct changes changes_borrow(const struct changes *from)
 					 list->count * sizeof(*list->items)),
 			.count = list->count,
 			.capacity = list->count,
-			.moves = mem_dup(list->moves,
-					 list->move_count *
-						 sizeof(*list->moves)),
+			/* NULL: not searched yet. */
+			.moves =
+				!list->moves
+					? NULL
+					: mem_dup(list->moves,
+						  list->move_count *
+							  sizeof(*list->moves)),
 			.move_count = list->move_count,
 			.more_moves = list->more_moves,
 			.newest = list->newest,
