@@ -286,6 +286,7 @@ struct git_line {
 struct changes_git {
 	struct git_line *items;
 	size_t count, capacity;
+	bool gone; /* the root's own .git is deleted */
 };
 
 /* Appends the summary's lines to *ret, the caller's to free. Without the

@@ -171,6 +171,7 @@ void changes_git_make(const struct changes_root *root, struct changes_git *ret)
 			else
 				t.objects_changed++;
 		} else if (!*rest) {
+			ret->gone |= deleted && rest == c->path + 4;
 			add_git_line(ret, c, &itself, root);
 		} else if (is_dir_change(c) && c->kind != CHANGE_META) {
 			/* The changes of files include all information about

@@ -84,7 +84,7 @@ static void print_next_commands(const struct session *s,
 				const struct change_counts *n)
 {
 	bool refs = false, heads = false, packed = false, moved = false;
-	bool created = false, repository = false, lost;
+	bool created = false, repository = false, gone = false, lost;
 	struct next next = {.label = session_label(s)};
 	size_t i;
 
@@ -99,9 +99,12 @@ static void print_next_commands(const struct session *s,
 			   path_below(path, ".git/refs/heads");
 		repository |= list->items[i].kind == CHANGE_ADDED &&
 			      strcmp(path, ".git") == 0;
+		gone |= list->items[i].kind == CHANGE_DELETED &&
+			strcmp(path, ".git") == 0;
 	}
-	/* There is nothing yet to import commits into. */
-	refs &= !repository;
+	/* There is nothing yet to import commits into, or nothing any more to
+	 * import them from. */
+	refs &= !repository && !gone;
 	lost = refs && lost_only(list, verdict);
 	heads &= refs && (!moved || created) && !lost &&
 		 !apply_commits_must_wait(s, list);

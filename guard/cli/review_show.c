@@ -236,9 +236,10 @@ void review_show_first(const struct session *s, struct review *r,
 		changes_git_make(changes_project(c), &git);
 	if (r->git)
 		styled_line(to, LINE_TITLE,
-			    "In .git" PLAIN ": %s, not reviewed. New commits: "
-			    "guard import %s",
-			    text_count(r->git, "change"), session_label(s));
+			    "In .git" PLAIN ": %s, not reviewed%s%s",
+			    text_count(r->git, "change"),
+			    git.gone ? "" : ". New commits: guard import ",
+			    git.gone ? "" : session_label(s));
 	for (i = 0; i < git.count; i++)
 		if (!git.items[i].runs)
 			styled_line(to, LINE_ROW, "  %s", git.items[i].text);

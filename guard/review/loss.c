@@ -487,6 +487,32 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	return gitcopies_is_tracked(git, c->path) ? LOSS_WORK : LOSS_NO_COPY;
 }
 
+/* The directory of a version system other than git, whose history goes with it,
+ * unless most of its files were moved; a .git is applied by its name alone. */
+static bool is_deleted_repository(const struct view *v, size_t i)
+{
+	static const char *const names[] = {".hg",    ".sl",	".jj", ".bzr",
+					    "_darcs", ".pijul", NULL};
+	const struct change *dir = v->items[i].change;
+	size_t moved = 0, deleted = 0;
+
+	if (!S_ISDIR(dir->old.mode) || dir->now.mode ||
+	    dir->flags & CHANGE_GIT ||
+	    !mem_list_has(names, path_name(dir->path)))
+		return false;
+	for (i++; i < v->count; i++) {
+		const struct change *c = v->items[i].change;
+
+		if (!path_below(c->path, dir->path))
+			break;
+		if (!S_ISREG(c->old.mode))
+			continue;
+		deleted++;
+		moved += v->items[i].moved_across || is_moved(v, c);
+	}
+	return moved * 2 <= deleted;
+}
+
 void loss_drop_edited_refs(const struct view *v, struct losses *l)
 {
 	size_t kept = 0, i;
@@ -538,6 +564,8 @@ void loss_judge(struct view *v, const char *path, struct losses *ret)
 		const struct change *c = v->items[i].change;
 
 		refs |= loss_refs_may_change(c);
+		if (is_deleted_repository(v, i))
+			v->items[i].loss = LOSS_NO_COPY;
 		if (S_ISREG(c->old.mode) && c->old.size &&
 		    c->kind != CHANGE_META && c->kind != CHANGE_ADDED &&
 		    !(c->flags & CHANGE_GIT))

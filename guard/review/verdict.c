@@ -20,9 +20,9 @@
 /* So many names in a directory are one name with their number. */
 #define DIR_LEAST 4
 
-static const char *const ids[] = {"no-copy",	  "work-lost",	 "critical",
-				  "ref-back",	  "high",	 "no-git",
-				  "not-examined", "home-deleted"};
+static const char *const ids[] = {
+	"no-copy", "work-lost",	   "critical",	   "ref-back",		"high",
+	"no-git",  "not-examined", "home-deleted", "repository-deleted"};
 
 void verdict_free(struct verdict *v)
 {
@@ -94,11 +94,21 @@ struct match {
 	enum loss loss; /* LOSS_NONE: of any */
 	enum risk_level level; /* the worst of its risks; RISK_NONE: any */
 	bool deleted; /* only files that are deleted */
+	bool repository; /* only deleted repositories; else none of them */
 };
+
+static bool is_deleted_repository(const struct view_entry *e)
+{
+	/* .git; other systems are no risk, but a loss of a directory. */
+	return (e->risks.count &&
+		strcmp(e->risks.items[0].id, "git-deleted") == 0) ||
+	       (e->loss == LOSS_NO_COPY && S_ISDIR(e->change->old.mode));
+}
 
 static bool is_wanted(const struct match *m, const struct view_entry *e)
 {
-	return (!m->loss || e->loss == m->loss) &&
+	return m->repository == is_deleted_repository(e) &&
+	       (!m->loss || e->loss == m->loss) &&
 	       (!m->level || risks_worst(&e->risks) == m->level) &&
 	       (!m->deleted || !e->change->now.mode);
 }
@@ -205,6 +215,7 @@ static void add_loss(const struct judgement *j, const struct match *wanted,
 
 static void add_losses(const struct judgement *j, struct verdict *v)
 {
+	static const struct match repositories = {.repository = true};
 	static const struct match copies = {.loss = LOSS_NO_COPY};
 	static const struct match deleted_copies = {.loss = LOSS_NO_COPY,
 						    .deleted = true};
@@ -212,6 +223,12 @@ static void add_losses(const struct judgement *j, struct verdict *v)
 	size_t n = count_entries(j, &copies);
 	size_t deleted = count_entries(j, &deleted_copies);
 
+	add_loss(j, &repositories, "repository-deleted", RISK_CRITICAL,
+		 "repository",
+		 count_entries(j, &repositories) == 1
+			 ? "deleted, with its history"
+			 : "deleted, with their histories",
+		 "deleted with history", v);
 	add_loss(j, &copies, "no-copy", RISK_CRITICAL,
 		 deleted == n ? "deleted file"
 		 : deleted    ? "lost file"

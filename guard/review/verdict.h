@@ -19,7 +19,7 @@
 struct verdict_line {
 	const char *id; /* "no-copy", "work-lost", "critical", "ref-back",
 			   "high", "no-git", "not-examined",
-			   "home-deleted" */
+			   "home-deleted", "repository-deleted" */
 	enum risk_level level;
 	size_t count; /* of files or refs */
 	char *text; /* escaped */

@@ -123,7 +123,7 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 		alias.path = in_git;
 	name = path_name(f->path);
 	if (!f->now_mode) {
-		if (strcmp(name, ".git") == 0)
+		if (S_ISDIR(f->old_mode) && strcmp(name, ".git") == 0)
 			risk_add(ret, risk_rule("git-deleted"), RISK_NONE);
 		return;
 	}

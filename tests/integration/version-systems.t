@@ -90,4 +90,50 @@ for file in .sl/bookmarks .hg/branch; do
 	guard discard -qy
 done
 
+# --- deleted repositories ---
+
+project deleted
+for name in a b; do
+	git init -q "$name"
+	echo 1 >"$name/file"
+	git -C "$name" add file
+	git -C "$name" commit -qm one
+done
+guard run -- rm -rf a/.git b/.git >"$out" 2>"$err" </dev/null
+says "$err" '2 repositories deleted, with their histories: a/.git, b/.git'
+silent "$err" 'without being asked'
+guard discard -qy
+cd a || exit 99
+guard run -- rm -rf .git >"$out" 2>"$err" </dev/null
+says "$err" '1 repository deleted, with its history: .git'
+silent "$err" 'guard import'
+guard review >"$out" 2>"$err" </dev/null
+silent "$out" 'guard import'
+guard discard -qy
+
+# Other systems need a consent: the directory is applied like any other.
+for dir in .hg .sl .jj .bzr _darcs .pijul; do
+	project "lost$dir"
+	mkdir -p "sub/$dir/store" 'new place'
+	for i in 1 2 3; do
+		echo "$dir $i" >"sub/$dir/store/$i"
+	done
+	echo x >sub/x
+	guard run -q -- mv sub 'new place'
+	guard diff >"$out"
+	silent "$out" 'repository deleted'
+	gives 0 "a moved $dir needs none" guard apply -y --except critical
+	silent "$err" 'no other copy'
+	guard undo -qy
+	guard discard -qy
+	guard run -q -- rm -r sub
+	gives 1 "a deleted $dir needs a consent" guard apply -y
+	says "$out" "1 repository deleted, with its history: sub/$dir"
+	ok 'the directory is still there' test -e "sub/$dir/store/3"
+	ok 'with it the directory is deleted' guard apply -y --yes-to "sub/$dir"
+	no 'it is gone' test -e "sub/$dir"
+	guard undo -y >/dev/null
+	ok 'undo has it again' test -e "sub/$dir/store/3"
+done
+
 finish
