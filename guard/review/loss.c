@@ -321,31 +321,6 @@ static bool is_in_result(struct judge *j, const struct change *c)
 
 /* --- files --- */
 
-/* Directories that a build fills, if git ignores them; and files that tools
- * write anywhere. */
-static bool is_build_output(const char *path)
-{
-	static const char *const dirs[] = {
-		"build",    "dist",   "target", "out",	 "bin",	    "obj",
-		"coverage", "_build", "bazel",	"Debug", "Release",
-	};
-	static const char *const suffixes[] = {
-		".o",	  ".a",		  ".so",	  ".d",	   ".obj",
-		".class", ".pyc",	  ".pyo",	  ".elc",  ".log",
-		".tmp",	  ".swp",	  ".gch",	  ".gcno", ".map",
-		".gcda",  ".tsbuildinfo", ".eslintcache",
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
-		if (path_has_part(path, dirs[i]))
-			return true;
-	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
-		if (path_ends(path, suffixes[i]))
-			return true;
-	return false;
-}
-
 static bool has_early_nul(const struct buf *b)
 {
 	return b->len && memchr(b->data, '\0', b->len < 8000 ? b->len : 8000);
@@ -464,10 +439,11 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	if (risk_in_generated(c->path))
 		return LOSS_GENERATED;
 	git = find_git(j, c->path);
+	if (!git && c->now.mode && (!S_ISREG(c->now.mode) || c->now.size))
+		return LOSS_NONE;
 	if (!git)
-		return c->now.mode && (!S_ISREG(c->now.mode) || c->now.size)
-			       ? LOSS_NONE
-			       : LOSS_UNKNOWN;
+		return loss_generated(j->view->root, NULL, c) ? LOSS_GENERATED
+							      : LOSS_UNKNOWN;
 	j->losses->repository = true;
 	if (gitcopies_is_staged(git, c->path, &c->old))
 		return LOSS_IN_GIT;
@@ -480,7 +456,7 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 		return copy == GITCOPY_CURRENT ? LOSS_IN_GIT : LOSS_IN_HISTORY;
 	if (is_in_result(j, c))
 		return LOSS_COPIED;
-	if (is_build_output(c->path) && gitcopies_is_ignored(git, c->path))
+	if (loss_generated(j->view->root, git, c))
 		return LOSS_GENERATED;
 	if (!is_replaced(j, git, c, &old))
 		return c->kind == CHANGE_MODIFIED ? LOSS_NONE : LOSS_IN_GIT;

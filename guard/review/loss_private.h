@@ -1,10 +1,16 @@
-/* loss_refs.c: refs of the project's repository that lose commits. */
+/* loss_generated.c: files that tools make again; loss_refs.c: refs of the
+ * project's repository that lose commits. */
 #ifndef GUARD_REVIEW_LOSS_PRIVATE_H
 #define GUARD_REVIEW_LOSS_PRIVATE_H
 
 #include "guard/review/loss.h"
 #include "restore/git/gitcopies.h"
 
+/* Whether tools make the file of the user again: a file that a build makes and
+ * git ignores, or for which a build or the source is there; and files in a
+ * directory that tools fill. git: the repository, or NULL. */
+bool loss_generated(const struct changes_root *root,
+		    const struct gitcopies *git, const struct change *c);
 /* The change is of a file in .git that names commits. */
 bool loss_refs_may_change(const struct change *c);
 /* Adds the refs of the .git in the directory path that lose commits. */

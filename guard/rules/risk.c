@@ -131,7 +131,7 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 	if (complete)
 		risk_judge_bytecode(f, ret);
 	rule = find_name_rule(f, &as);
-	if (risk_in_generated(f->path)) {
+	if (risk_in_generated(f->path) || risk_in_new_venv(f)) {
 		judge_generated(f, rule, ret);
 		return;
 	}

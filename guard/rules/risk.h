@@ -147,6 +147,9 @@ bool risk_in_generated(const char *path);
 /* The topmost such directory below dir that is the path or above it, to free;
  * NULL: none. */
 char *risk_generated_dir(const char *path, const char *dir);
+/* Whether a path in an environment of Python is of a directory that Python
+ * fills. */
+bool risk_is_venv_part(const char *path);
 /* Installed packages: node_modules, .venv; not the notes and caches of a tool
  * in them. */
 bool risk_is_installed(const char *path);

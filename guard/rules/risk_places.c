@@ -2,6 +2,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/path.h"
 #include "guard/rules/risk.h"
 #include "guard/rules/risk_private.h"
@@ -51,6 +52,34 @@ bool risk_in_generated(const char *path)
 			return true;
 		path += len + 1;
 	}
+}
+
+bool risk_is_venv_part(const char *path)
+{
+	static const char *const dirs[] = {"bin",     "lib", "lib64", "include",
+					   "Scripts", "Lib", "share", NULL};
+	auto_free char *first = mem_strndup(path, strcspn(path, "/"));
+
+	return mem_list_has(dirs, first);
+}
+
+bool risk_in_new_venv(const struct risk_file *f)
+{
+	const char *slash = f->path;
+
+	while (f->exists && !f->old_mode && (slash = strchr(slash, '/'))) {
+		auto_free char *dir =
+			mem_strndup(f->path, (size_t)(slash - f->path));
+		auto_free char *config = path_join(dir, "pyvenv.cfg");
+		auto_free char *activate = path_join(dir, "bin/activate");
+
+		slash++;
+		if ((risk_is_venv_part(slash) ||
+		     strcmp(slash, "pyvenv.cfg") == 0) &&
+		    f->exists(f->arg, config) && f->exists(f->arg, activate))
+			return true;
+	}
+	return false;
 }
 
 char *risk_generated_dir(const char *path, const char *dir)

@@ -203,6 +203,10 @@ void risk_judge_shape(const char *path, const struct buf *old,
  * compresses them, they are no text. */
 bool risk_is_git_object(const char *path);
 
+/* A new file of an environment of Python: `python3 -m venv DIR`, whatever the
+ * name. The project itself is none. */
+bool risk_in_new_venv(const struct risk_file *f);
+
 /* --- risk_text.c --- */
 
 /* Judges any text: characters that hide or deceive, keys, line ends. existed:

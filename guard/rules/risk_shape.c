@@ -103,9 +103,9 @@ static void judge_link(const struct risk_file *f, struct risks *r)
 	auto_free char *dir = path_parent(f->path);
 	/* A new environment of Python's: its programs are links to the
 	 * machine's. */
-	bool is_python = !f->old_mode && risk_in_generated(f->path) &&
-			 strcmp(path_name(dir), "bin") == 0 &&
-			 strncmp(path_name(f->path), "python", 6) == 0;
+	bool is_python = !f->old_mode && strcmp(path_name(dir), "bin") == 0 &&
+			 strncmp(path_name(f->path), "python", 6) == 0 &&
+			 (risk_in_generated(f->path) || risk_in_new_venv(f));
 
 	if (!S_ISLNK(f->now_mode))
 		return;

@@ -1,0 +1,172 @@
+/* Files that tools make again: products of a build, and directories that tools
+ * fill. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "guard/review/loss_private.h"
+
+static bool ends_in(const char *path, const char *const *suffixes)
+{
+	for (; *suffixes; suffixes++)
+		if (path_ends(path, *suffixes))
+			return true;
+	return false;
+}
+
+/* Directories that a build fills, if git ignores them; and files that tools
+ * write anywhere. */
+static bool is_ignored_output(const char *path)
+{
+	static const char *const dirs[] = {
+		"build",    "dist",   "target", "out",	 "bin",	    "obj",
+		"coverage", "_build", "bazel",	"Debug", "Release",
+	};
+	static const char *const suffixes[] = {
+		".log", ".tmp", ".swp", ".map", ".eslintcache", "~", NULL,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (path_has_part(path, dirs[i]))
+			return true;
+	return ends_in(path, suffixes);
+}
+
+/* A program, an object, a static library or bytecode. */
+static bool is_product(const struct changes_root *root, const char *path)
+{
+	static const char *const suffixes[] = {
+		".o",	 ".a",	  ".so",	  ".d",	  ".obj", ".class",
+		".pyc",	 ".pyo",  ".elc",	  ".gch", ".lo",  ".la",
+		".gcno", ".gcda", ".tsbuildinfo", NULL,
+	};
+	static const char *const magics[] = {
+		"\177ELF",
+		"!<arch>\n",
+		"\xca\xfe\xba\xbe",
+		"BC\xc0\xde",
+	};
+	struct err ignored;
+	char head[8] = "";
+	auto_close int fd = -1;
+	size_t i;
+
+	if (ends_in(path, suffixes))
+		return true;
+	fd = changes_open(root, path, false, &ignored);
+	if (fd < 0 || fd_read(fd, head, sizeof(head)) < 4)
+		return false;
+	for (i = 0; i < sizeof(magics) / sizeof(*magics); i++)
+		if (memcmp(head, magics[i], strlen(magics[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Asks about the user's own directory: a run could make any file. */
+static bool exists_in(const struct changes_root *root, const char *dir,
+		      const char *name)
+{
+	auto_free char *path = *dir ? path_join(dir, name) : mem_strdup(name);
+	struct err ignored;
+	auto_close int fd =
+		beneath_open(root->lower_fd, path, O_PATH, 0, &ignored);
+
+	return fd >= 0;
+}
+
+static bool has_any(const struct changes_root *root, const char *dir,
+		    const char *const *names)
+{
+	for (; *names; names++)
+		if (exists_in(root, dir, *names))
+			return true;
+	return false;
+}
+
+/* The files of an environment of Python, not what else is beside them. */
+static bool is_part_of_venv(const char *rest)
+{
+	return risk_is_venv_part(rest) || strcmp(rest, "pyvenv.cfg") == 0;
+}
+
+static bool is_filled_dir(const struct changes_root *root, const char *dir,
+			  const char *rest)
+{
+	if (exists_in(root, dir, "CACHEDIR.TAG") ||
+	    (exists_in(root, dir, "build.ninja") &&
+	     exists_in(root, dir, "meson-info")))
+		return true;
+	if (exists_in(root, dir, "CMakeCache.txt"))
+		return !exists_in(root, dir, "CMakeLists.txt");
+	return is_part_of_venv(rest) && exists_in(root, dir, "pyvenv.cfg");
+}
+
+static bool is_in_filled_dir(const struct changes_root *root, const char *path)
+{
+	const char *slash = path;
+
+	while ((slash = strchr(slash, '/'))) {
+		auto_free char *dir = mem_strndup(path, (size_t)(slash - path));
+
+		if (is_filled_dir(root, dir, ++slash))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a build is described in the file's directory or above it, or the
+ * source of the file is beside it. */
+static bool has_build(const struct changes_root *root, const char *path)
+{
+	static const char *const builds[] = {
+		"Makefile",	  "makefile",	 "GNUmakefile",
+		"CMakeLists.txt", "meson.build", "configure.ac",
+		"Cargo.toml",	  "go.mod",	 "build.zig",
+		"SConstruct",	  "BUILD.bazel", "build.gradle",
+		"pom.xml",	  "setup.py",	 "pyproject.toml",
+		"dune-project",	  NULL,
+	};
+	static const char *const sources[] = {".c",  ".cc",  ".cpp", ".cxx",
+					      ".rs", ".go",  ".zig", ".s",
+					      ".S",  ".f90", NULL};
+	auto_free char *stem = mem_strdup(path);
+	auto_free char *dir = path_parent(path);
+	char *dot = strrchr(path_name(stem), '.');
+	size_t i;
+
+	if (dot)
+		*dot = '\0';
+	for (i = 0; sources[i]; i++) {
+		auto_free char *source = mem_printf("%s%s", stem, sources[i]);
+
+		if (exists_in(root, "", source))
+			return true;
+	}
+	while (!has_any(root, dir, builds)) {
+		char *up = *dir ? path_parent(dir) : NULL;
+
+		if (!up)
+			return false;
+		free(dir);
+		dir = up;
+	}
+	return true;
+}
+
+bool loss_generated(const struct changes_root *root,
+		    const struct gitcopies *git, const struct change *c)
+{
+	bool ignored = git && gitcopies_is_ignored(git, c->path);
+
+	if (git && gitcopies_is_tracked(git, c->path))
+		return false;
+	return (ignored && is_ignored_output(c->path)) ||
+	       is_in_filled_dir(root, c->path) ||
+	       (is_product(root, c->path) &&
+		(ignored || has_build(root, c->path)));
+}

@@ -1,0 +1,116 @@
+#!/bin/sh
+# What tools make again is no loss, and state that they write needs no consent;
+# what looks like it keeps its mark.
+# users: one
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+# project NAME [git] [ignored]: a program, its objects, libraries and bytecode
+project() {
+	name=$1
+	rm -rf "$HOME/${name:?}"
+	mkdir -p "$HOME/$name/src" "$HOME/$name/bld/CMakeFiles"
+	cd "$HOME/$name" || exit 99
+	echo 'int main(void) { return 0; }' >src/main.c
+	printf 'x: src/main.c\n\tcc -o x $<\n' >Makefile
+	[ "${3:-}" != ignored ] || printf '/x\n/l*\n/out\n*.o\n' >.gitignore
+	if [ "${2:-}" = git ]; then
+		git init -q .
+		git add .
+		git commit -qm one
+	fi
+	cp /bin/true x
+	cp /bin/true libx.so.1.3
+	printf '!<arch>\n1234' >libx.a
+	printf '\312\376\272\276\0\0\0\101' >X.class
+	printf '\177ELF1234' >src/main.o
+	printf '\177ELF1234' >main.lo
+	echo 'main.o: main.c' >src/main.d
+	: >bld/CMakeCache.txt
+	echo 1 >bld/Makefile
+	echo 1 >bld/p
+	mkdir tgt env env/bin env/lib
+	echo 'Signature: 8a477f597d28d172789f06886806bc55' >tgt/CACHEDIR.TAG
+	echo 1 >tgt/p
+	echo home = /usr/bin >env/pyvenv.cfg
+	echo 1 >env/bin/activate
+	echo 1 >env/lib/p.py
+}
+
+products='x libx.so.1.3 libx.a X.class src/main.o main.lo src/main.d bld tgt env'
+for kind in 'git ignored' 'git' ''; do
+	# shellcheck disable=SC2086 # words
+	project products $kind
+	# shellcheck disable=SC2086 # words
+	guard run -q -- rm -r $products
+	guard diff >"$out"
+	silent "$out" 'no other copy'
+	silent "$out" 'no git repository'
+	ok "deleted products need no consent (${kind:-no git})" guard apply -y
+	ok 'undo has them again' guard undo -y
+	guard discard -qy
+	guard run -q -- sh -c 'cp /bin/false x; cp /bin/false libx.so.1.3
+		printf "!<arch>\n5678" >libx.a; echo 2 >tgt/p; echo 2 >bld/p'
+	ok 'rebuilt ones neither' guard apply -y
+done
+
+# What a person made, and a program without its source, are lost.
+project twins git
+mkdir bin
+cp /bin/true bin/tool
+mv Makefile src/other
+git rm -q --cached Makefile
+git commit -qm two
+rm -r env bld
+mkdir env bld
+echo text >notes.o.txt
+echo text >env/notes
+echo text >bld/notes
+printf 'PK\003\004' >backup.zip
+for file in bin/tool notes.o.txt env/notes bld/notes backup.zip; do
+	guard run -q -- rm "$file"
+	gives 1 "the only copy of $file needs a consent" guard apply -y
+	says "$err" "'$file' would be deleted, and has no other copy"
+	guard discard -qy
+done
+echo /backup.zip >.gitignore
+guard run -q -- rm backup.zip
+gives 1 'an ignored file of the user, too' guard apply -y
+guard discard -qy
+guard run -q -- sh -c 'echo x: >Makefile; rm bin/tool'
+gives 1 'a Makefile of the run makes no product of a file' guard apply -y
+guard discard -qy
+
+project python git
+if needs 'an environment of Python' python3; then
+	guard run -q -- sh -c 'rm -r env; python3 -m venv --without-pip env2'
+	guard diff --stat >"$out"
+	silent "$out" '!'
+	ok 'a new environment needs no consent' guard apply -y
+fi
+guard run -q -- sh -c 'mkdir -p src/lib; echo home=x >src/pyvenv.cfg
+	echo x >src/lib/sitecustomize.py'
+gives 1 'a pyvenv.cfg beside sources needs one' guard apply -y
+says "$err" 'src/pyvenv.cfg'
+guard discard -qy
+
+mkdir "$HOME/state"
+cd "$HOME/state" || exit 99
+mkdir -p .idea .svn lisp
+echo '<project/>' >.idea/workspace.xml
+echo 1 >.svn/wc.db
+echo nodejs 20.1.0 >.tool-versions
+guard run -q -- sh -c 'echo 2 >.svn/wc.db; echo "\" x" >plugin.vim
+	echo ";" >lisp/x.el; echo nodejs 22.0.0 >.tool-versions
+	echo "<option name=\"LAST_COMMIT_MESSAGE\" value=\"x\" />" >>.idea/workspace.xml
+	echo "<a/>" >a.sln.DotSettings'
+ok 'state of tools needs no consent' guard apply -y
+guard run -q -- sh -c 'mkdir .vim; echo x >.vim/x.vim; echo x >.dir-locals.el
+	echo "<option name=\"SCRIPT_TEXT\" value=\"x\" />" >>.idea/workspace.xml
+	echo x >.svn/hooks; echo x >.exrc'
+gives 1 'what an editor executes does' guard apply -y
+for file in .vim/x.vim .dir-locals.el .idea/workspace.xml .svn/hooks .exrc; do
+	says "$err" "'$file'"
+done
+
+finish
