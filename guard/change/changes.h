@@ -41,6 +41,10 @@ struct changes_root {
 	char *above; /* risk_above() of the directory */
 	bool borrowed; /* changes_borrow(): owns the items and moves alone */
 	bool home; /* caches are not shown, and a .git is like the rest */
+	/* The changes in a .git are taken, too: a path names one. */
+	bool git_taken;
+	/* For a filtered list: all changes, borrowed; else NULL. */
+	const struct change_list *all;
 	/* The base and the result that the list compares, owned; NULL: the list
 	 * compares the layer with the real directory. */
 	struct delta *delta;

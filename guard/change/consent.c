@@ -137,7 +137,8 @@ static bool allows_copy(const struct consent *c,
 	char *const *path;
 
 	if (c->off || allows_rule(c, CONSENT_ONLY_COPY) ||
-	    mem_list_has((const char *const *)c->named, copy->path))
+	    (!copy->in_git &&
+	     mem_list_has((const char *const *)c->named, copy->path)))
 		return true;
 	for (path = c->paths; path && *path; path++)
 		if (names_copy(*path, copy))
@@ -213,9 +214,13 @@ void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 				.path = mem_strdup(path),
 				.rule = CONSENT_ONLY_COPY,
 				.text = mem_printf(
-					"would be %s, and has no other copy",
+					"would be %s, and has no other copy%s",
 					copy->deleted ? "deleted"
-						      : "overwritten"),
+						      : "overwritten",
+					copy->in_git
+						? " but in .git, which is "
+						  "applied by its name only"
+						: ""),
 			};
 	}
 	pathset_free(&set);

@@ -18,6 +18,7 @@ struct consent_copy {
 	char *path; /* absolute */
 	char *dir; /* the topmost directory that is deleted with it, or NULL */
 	bool deleted;
+	bool in_git; /* the run has a copy in a .git, which is left out */
 };
 
 /* What the user said; all lists are NULL-terminated and owned, or NULL. */

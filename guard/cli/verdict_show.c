@@ -85,6 +85,14 @@ int judged_run_load(struct context *c, const struct resolved_run *p,
 	changes_find_moves(&ret->changes);
 	if (p->only)
 		ret->changes.across.count = 0;
+	for (i = 0; i < ret->changes.root_count; i++) {
+		struct changes_root *root = &ret->changes.roots[i];
+
+		root->git_taken =
+			resolve_run_names_git(resolve_run_paths(p, i));
+		if (loaded && loaded->stored)
+			root->all = &loaded->roots[i].list;
+	}
 	resolve_run_filter(p, &ret->changes);
 	for (i = 0;
 	     plans && i < plans->root_count && i < ret->changes.root_count;

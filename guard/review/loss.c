@@ -134,7 +134,7 @@ struct nest {
 
 /* A file after the run. */
 struct result {
-	const struct view_entry *entry;
+	const struct change *change;
 	bool is_read; /* `start` is known */
 	uint64_t start; /* hash_start() of the file */
 };
@@ -144,9 +144,14 @@ struct judge {
 	const char *path; /* of the root */
 	struct losses *losses;
 	VEC(struct nest) nests; /* from the root down */
-	/* Files of the result by size, made at the first search. */
-	VEC(struct result) results;
+	/* Files of the result by size, made at the first search: those that an
+	 * apply takes, and those in a .git that it leaves out. */
+	struct results {
+		struct result *items;
+		size_t count, capacity;
+	} taken, left_out;
 	bool listed;
+	bool in_git; /* the last file has a copy in left_out alone */
 	uint64_t left; /* bytes that may be read */
 };
 
@@ -160,7 +165,8 @@ static void judge_free(struct judge *j)
 			gitcopies_free(&j->nests.items[i].git);
 	}
 	VEC_FREE(&j->nests);
-	VEC_FREE(&j->results);
+	VEC_FREE(&j->taken);
+	VEC_FREE(&j->left_out);
 }
 
 static void push_nest(struct judge *j, const char *dir)
@@ -225,23 +231,34 @@ static struct gitcopies *find_git(struct judge *j, const char *path)
 static int compare_sizes(const void *a, const void *b)
 {
 	const struct result *x = a, *y = b;
-	uint64_t m = x->entry->change->now.size, n = y->entry->change->now.size;
+	uint64_t m = x->change->now.size, n = y->change->now.size;
 
 	return m == n ? 0 : m < n ? -1 : 1;
 }
 
+static void add_result(struct results *to, const struct change *c)
+{
+	if (S_ISREG(c->now.mode) && c->kind != CHANGE_META)
+		*VEC_ADD(to) = (struct result){.change = c};
+}
+
 static void list_results(struct judge *j)
 {
+	const struct changes_root *root = j->view->root;
+	const struct change_list *all = root->all ? root->all : &root->list;
 	size_t i;
 
 	for (i = 0; i < j->view->count; i++) {
 		const struct change *c = j->view->items[i].change;
 
-		if (S_ISREG(c->now.mode) && c->kind != CHANGE_META)
-			*VEC_ADD(&j->results) =
-				(struct result){.entry = &j->view->items[i]};
+		if (root->git_taken || !(c->flags & CHANGE_GIT))
+			add_result(&j->taken, c);
 	}
-	VEC_SORT(&j->results, compare_sizes);
+	for (i = 0; i < all->count && !root->git_taken; i++)
+		if (all->items[i].flags & CHANGE_GIT)
+			add_result(&j->left_out, &all->items[i]);
+	VEC_SORT(&j->taken, compare_sizes);
+	VEC_SORT(&j->left_out, compare_sizes);
 	j->listed = true;
 }
 
@@ -270,8 +287,7 @@ static bool is_equal_result(struct judge *j, struct result *r, int fd,
 
 	if (r->is_read && r->start != start)
 		return false;
-	now = changes_open(j->view->root, r->entry->change->path, true,
-			   &ignored);
+	now = changes_open(j->view->root, r->change->path, true, &ignored);
 	r->start = hash_start(now);
 	r->is_read = true;
 	if (now < 0 || r->start != start || lseek(fd, 0, SEEK_SET) < 0)
@@ -287,36 +303,55 @@ static bool is_equal_result(struct judge *j, struct result *r, int fd,
 	return true;
 }
 
-static bool is_in_result(struct judge *j, const struct change *c)
+static bool is_among(struct judge *j, struct results *in,
+		     const struct change *c)
 {
 	size_t low = 0, high, i;
 	auto_close int fd = -1;
 	struct err ignored;
 	uint64_t start;
 
-	if (!j->listed)
-		list_results(j);
-	for (high = j->results.count; low < high;) {
+	for (high = in->count; low < high;) {
 		size_t at = low + (high - low) / 2;
 
-		if (j->results.items[at].entry->change->now.size < c->old.size)
+		if (in->items[at].change->now.size < c->old.size)
 			low = at + 1;
 		else
 			high = at;
 	}
+	if (low == in->count || in->items[low].change->now.size != c->old.size)
+		return false;
 	fd = changes_open(j->view->root, c->path, false, &ignored);
 	if (fd < 0)
 		return false;
 	start = hash_start(fd);
-	for (i = low; i < j->results.count; i++) {
-		struct result *r = &j->results.items[i];
+	for (i = low; i < in->count; i++) {
+		struct result *r = &in->items[i];
 
-		if (r->entry->change->now.size != c->old.size)
+		if (r->change->now.size != c->old.size)
 			return false;
 		if (is_equal_result(j, r, fd, start))
 			return true;
 	}
 	return false;
+}
+
+/* Whether an apply takes another file with the bytes. */
+static bool is_in_result(struct judge *j, const struct change *c)
+{
+	if (!j->listed)
+		list_results(j);
+	return is_among(j, &j->taken, c);
+}
+
+/* Whether the run has moved the bytes into a .git that is left out, as
+ * git-annex and git-lfs do, and has no other file with them. */
+static bool is_left_in_git(struct judge *j, const struct change *c)
+{
+	if (!j->listed)
+		list_results(j);
+	j->in_git = is_among(j, &j->left_out, c) && !is_in_result(j, c);
+	return j->in_git;
 }
 
 /* --- files --- */
@@ -425,6 +460,7 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	enum gitcopy copy;
 	struct err ignored;
 
+	j->in_git = false;
 	if (is_moved(j->view, c))
 		return LOSS_COPIED;
 	if (!j->nests.count)
@@ -439,6 +475,8 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	if (risk_in_generated(c->path))
 		return LOSS_GENERATED;
 	git = find_git(j, c->path);
+	if (!git && is_left_in_git(j, c))
+		return LOSS_NO_COPY;
 	if (!git && c->now.mode && (!S_ISREG(c->now.mode) || c->now.size))
 		return LOSS_NONE;
 	if (!git)
@@ -458,6 +496,8 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 		return LOSS_COPIED;
 	if (loss_generated(j->view->root, git, c))
 		return LOSS_GENERATED;
+	if (is_left_in_git(j, c))
+		return LOSS_NO_COPY;
 	if (!is_replaced(j, git, c, &old))
 		return c->kind == CHANGE_MODIFIED ? LOSS_NONE : LOSS_IN_GIT;
 	return gitcopies_is_tracked(git, c->path) ? LOSS_WORK : LOSS_NO_COPY;
@@ -544,10 +584,12 @@ void loss_judge(struct view *v, const char *path, struct losses *ret)
 			v->items[i].loss = LOSS_NO_COPY;
 		if (S_ISREG(c->old.mode) && c->old.size &&
 		    c->kind != CHANGE_META && c->kind != CHANGE_ADDED &&
-		    !(c->flags & CHANGE_GIT))
+		    !(c->flags & CHANGE_GIT)) {
 			v->items[i].loss = v->items[i].moved_across
 						   ? LOSS_COPIED
 						   : judge_file(&j, c);
+			v->items[i].in_git = j.in_git;
+		}
 	}
 	if (refs)
 		loss_refs_judge(v, path, ret);

@@ -50,6 +50,7 @@ struct view_entry {
 	bool judged; /* risks are complete */
 	bool late; /* judged while the texts were printed */
 	bool moved_across; /* unchanged, to another root of the run */
+	bool in_git; /* LOSS_NO_COPY: the run has a copy in a .git alone */
 	enum loss loss;
 };
 

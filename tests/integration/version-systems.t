@@ -90,6 +90,59 @@ for file in .sl/bookmarks .hg/branch; do
 	guard discard -qy
 done
 
+# --- content that a run moves into .git, which apply leaves out ---
+
+key=.git/annex/objects/aa/k/k
+into="mkdir -p \${d}.git/annex/objects/aa/k
+	mv big \${d}$key; chmod 444 \${d}$key"
+# The pointers of git-annex, locked and unlocked, and of git-lfs; a deletion.
+for dir in git sub plain; do
+	for pointer in link unlocked lfs none; do
+		project "annex-$dir-$pointer"
+		d=
+		case $dir in
+		git) git init -q . ;;
+		sub)
+			mkdir sub
+			git init -q sub
+			git init -q .
+			d=sub/
+			;;
+		esac
+		head -c 5000 /dev/urandom >big
+		cp -p big "$T/big"
+		case $pointer in
+		link) code="ln -s $d$key big" ;;
+		unlocked) code='echo /annex/objects/k >big' ;;
+		lfs) code='echo version https://git-lfs.github.com/spec/v1 >big' ;;
+		*) code=: ;;
+		esac
+		guard run -- sh -c "d=$d; key=$d$key; $into; $code" >"$out" \
+			2>"$err" </dev/null
+		says "$err" 'no other copy: big'
+		gives 1 "$dir, $pointer: the only copy needs a consent" \
+			guard apply -y
+		says "$err" "'big' would be"
+		says "$err" 'no other copy but in .git'
+		gives 1 'naming the file is none' guard apply -y big
+		gives 1 'JSON refuses, too' guard apply -y --json
+		ok 'the file is as before' cmp big "$T/big"
+		ok 'with --except critical it stays' \
+			guard apply -y --except critical
+		ok 'the file is as before' cmp big "$T/big"
+	done
+done
+project annex-taken
+git init -q .
+head -c 5000 /dev/urandom >big
+cp -p big "$T/big"
+guard run -q -- sh -c "d=; $into; ln -s $key big"
+ok 'with .git the objects come along' guard apply -y . .git
+ok 'the link leads to them' cmp big "$T/big"
+ok 'undo' guard undo -y
+ok 'has the file again' test ! -L big
+ok 'with its bytes' cmp big "$T/big"
+
 # --- deleted repositories ---
 
 project deleted
