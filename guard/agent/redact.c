@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,21 +18,115 @@
 
 #define NUMBER_MAX 5
 
-static const char *const words[] = {
-	"token",	 "passw",	"passphrase",  "secret",
-	"_auth",	 "authident",	"apikey",      "api_key",
-	"api-key",	 "accesskey",	"access_key",  "access-key",
-	"privatekey",	 "private_key", "private-key", "extraheader",
-	"authorization", "bearer",	NULL,
+#define KEY_BEGIN "-----BEGIN "
+#define KEY_END "-----END "
+
+/* A secret has one of these texts in its name, at its start or before it. */
+enum {
+	MARK_NAME = 1, /* in a name, in upper or lower case */
+	MARK_NAME_END = 2, /* a name ends with it, in upper or lower case */
+	MARK_TOKEN = 4, /* the start of a token that needs no name */
+	MARK_USER = 8, /* the user part of a URL follows */
+	MARK_VARIABLE = 16, /* a variable's name ends with it: LLM_KEY */
+	MARK_KEY = 32, /* a private key follows */
+	MARK_KINDS = 64,
 };
 
-/* Prefixes by which a token is recognized without a name. */
-static const char *const token_prefixes[] = {
-	"sk-",	 "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-",
-	"xoxp-", "AKIA", "AIza", "npm_", "hf_",		"pypi-",  NULL,
+static const struct {
+	const char *text;
+	unsigned int kind;
+} marks[] = {
+	{"token", MARK_NAME},	      {"passw", MARK_NAME},
+	{"passphrase", MARK_NAME},    {"secret", MARK_NAME},
+	{"_auth", MARK_NAME},	      {"authident", MARK_NAME},
+	{"apikey", MARK_NAME},	      {"api_key", MARK_NAME},
+	{"api-key", MARK_NAME},	      {"accesskey", MARK_NAME},
+	{"access_key", MARK_NAME},    {"access-key", MARK_NAME},
+	{"privatekey", MARK_NAME},    {"private_key", MARK_NAME},
+	{"private-key", MARK_NAME},   {"extraheader", MARK_NAME},
+	{"authorization", MARK_NAME}, {"bearer", MARK_NAME},
+	{"pass", MARK_NAME_END},      {"sk-", MARK_TOKEN},
+	{"ghp_", MARK_TOKEN},	      {"gho_", MARK_TOKEN},
+	{"ghs_", MARK_TOKEN},	      {"github_pat_", MARK_TOKEN},
+	{"glpat-", MARK_TOKEN},	      {"xoxb-", MARK_TOKEN},
+	{"xoxp-", MARK_TOKEN},	      {"AKIA", MARK_TOKEN},
+	{"AIza", MARK_TOKEN},	      {"npm_", MARK_TOKEN},
+	{"hf_", MARK_TOKEN},	      {"pypi-", MARK_TOKEN},
+	{"://", MARK_USER},	      {"_KEY", MARK_VARIABLE},
+	{"_PAT", MARK_VARIABLE},      {"_PWD", MARK_VARIABLE},
+	{KEY_BEGIN, MARK_KEY},
 };
 
+#define MARK_COUNT (sizeof(marks) / sizeof(*marks))
 #define TOKEN_MIN 16 /* shortest such token, in bytes with its prefix */
+
+/*
+ * One bit for each mark: which marks can have this byte at this offset, and
+ * which are of these kinds. A text is searched for all marks at once: only a
+ * place whose first four bytes are those of a mark is compared with it. Behind
+ * the last four bytes no secret can follow.
+ */
+#define MARK_BYTES 4
+
+static uint64_t marks_with_byte[MARK_BYTES][256], marks_of_kind[MARK_KINDS];
+
+_Static_assert(MARK_COUNT <= 64, "one bit for each mark");
+
+static bool ignores_case(size_t mark)
+{
+	return marks[mark].kind & (MARK_NAME | MARK_NAME_END);
+}
+
+static void make_mark_tables(void)
+{
+	size_t i, at, k;
+
+	for (i = 0; i < MARK_COUNT; i++) {
+		const uint64_t bit = UINT64_C(1) << i;
+		const char *text = marks[i].text;
+
+		for (at = 0; at < MARK_BYTES; at++)
+			for (k = 0; k < 256; k++)
+				if (at >= strlen(text) || (char)k == text[at] ||
+				    (ignores_case(i) &&
+				     tolower((int)k) == text[at]))
+					marks_with_byte[at][k] |= bit;
+		for (k = 0; k < MARK_KINDS; k++)
+			if (k & marks[i].kind)
+				marks_of_kind[k] |= bit;
+	}
+}
+
+/* The offset of the first mark of these kinds, searched from `at`; len: there
+ * is none. */
+static size_t find_mark(const char *text, size_t len, size_t at,
+			unsigned int kinds)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+	uint64_t wanted, found;
+
+	if (!marks_of_kind[MARK_KINDS - 1])
+		make_mark_tables();
+	wanted = marks_of_kind[kinds];
+	for (; at + MARK_BYTES <= len; at++) {
+		found = wanted & marks_with_byte[0][bytes[at]] &
+			marks_with_byte[1][bytes[at + 1]] &
+			marks_with_byte[2][bytes[at + 2]] &
+			marks_with_byte[3][bytes[at + 3]];
+		for (; found; found &= found - 1) {
+			size_t i = (size_t)__builtin_ctzll(found);
+			size_t n = strlen(marks[i].text);
+
+			if (len - at >= n &&
+			    (ignores_case(i)
+				     ? strncasecmp(text + at, marks[i].text, n)
+				     : memcmp(text + at, marks[i].text, n)) ==
+				    0)
+				return at;
+		}
+	}
+	return len;
+}
 
 struct redact {
 	struct buf *to;
@@ -47,15 +142,12 @@ struct redact {
 
 static bool is_secret_name(const char *name, size_t len)
 {
-	auto_free char *text = mem_strndup(name, len);
-	const char *const *word;
-
-	for (word = words; *word; word++)
-		if (strcasestr(text, *word))
-			return true;
-	while (len && isspace((unsigned char)text[len - 1]))
+	if (find_mark(name, len, 0, MARK_NAME) < len)
+		return true;
+	while (len && isspace((unsigned char)name[len - 1]))
 		len--;
-	return len >= 4 && strncasecmp(text + len - 4, "pass", 4) == 0;
+	return len >= 4 &&
+	       find_mark(name, len, len - 4, MARK_NAME_END) == len - 4;
 }
 
 bool redact_is_secret(const char *name)
@@ -138,11 +230,22 @@ static size_t skip_chars(const char *text, size_t len, size_t i,
 	return i;
 }
 
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}
+
 static size_t name_end(const char *text, size_t len, size_t i)
 {
-	while (i < len && (isalnum((unsigned char)text[i]) || text[i] == '_' ||
-			   text[i] == '-' || text[i] == '.'))
+	while (i < len && is_name_char(text[i]))
 		i++;
+	return i;
+}
+
+static size_t name_start(const char *text, size_t i)
+{
+	while (i && is_name_char(text[i - 1]))
+		i--;
 	return i;
 }
 
@@ -163,58 +266,50 @@ static bool has_secret_value(const char *text, size_t len, size_t i)
 	       !is_harmless_value(text + i, end - i);
 }
 
-/* {token = "x"}, {"token": "x"}, ?token=x; i: offset of the = or : */
+/* {token = "x"}, {"token": "x"}, ?token=x; i: behind the name */
 static bool is_secret_pair(const char *text, size_t len, size_t i)
 {
-	size_t end = i, at;
-
-	if (text[i] == ':' && (i + 1 == len || !strchr(" \t\"'", text[i + 1])))
+	i = skip_chars(text, len, i, " \t\"'");
+	if (i == len || (text[i] != '=' && text[i] != ':') ||
+	    (text[i] == ':' &&
+	     (i + 1 == len || !strchr(" \t\"'", text[i + 1]))))
 		return false;
-	while (end && strchr(" \t\"'", text[end - 1]))
-		end--;
-	for (at = end; at && name_end(text, at, at - 1) == at; at--)
-		;
-	return is_secret_name(text + at, end - at) &&
-	       has_secret_value(text, len,
+	return has_secret_value(text, len,
 				skip_chars(text, len, i + 1, " \t\"'"));
 }
 
-/* --token x, "--token", "x" */
-static bool is_secret_option(const char *text, size_t len, size_t i)
+/* --token x, "--token", "x"; the option is from i to end */
+static bool is_secret_option(const char *text, size_t len, size_t i, size_t end)
 {
-	size_t end = name_end(text, len, i), at;
+	size_t at = skip_chars(text, len, end, " \t\"',");
 
-	if ((i && !strchr(" \t\"'[,", text[i - 1])) ||
-	    !is_secret_name(text + i, end - i))
-		return false;
-	at = skip_chars(text, len, end, " \t\"',");
-	return at > end && at < len && text[at] != '-' &&
+	return text[i] == '-' && (!i || strchr(" \t\"'[,", text[i - 1])) &&
+	       at > end && at < len && text[at] != '-' &&
 	       has_secret_value(text, len, at);
 }
 
+/* i: the start of a name */
 static bool is_known_token(const char *text, size_t len, size_t i)
 {
-	const char *const *mark;
-
-	if (i && name_end(text, i, i - 1) == i)
-		return false;
-	for (mark = token_prefixes; *mark; mark++)
-		if (len - i > strlen(*mark) &&
-		    strncmp(text + i, *mark, strlen(*mark)) == 0)
-			return name_end(text, len, i) - i >= TOKEN_MIN;
-	return false;
+	return len - i >= TOKEN_MIN &&
+	       find_mark(text, i + TOKEN_MIN, i, MARK_TOKEN) == i &&
+	       name_end(text, len, i) - i >= TOKEN_MIN;
 }
 
 bool redact_has_secret(const char *text, size_t len)
 {
-	size_t i;
+	const unsigned int kinds = MARK_NAME | MARK_NAME_END | MARK_TOKEN;
+	size_t at = 0, end;
 
-	for (i = 0; i < len; i++)
-		if (((text[i] == '=' || text[i] == ':') &&
-		     is_secret_pair(text, len, i)) ||
-		    (text[i] == '-' && is_secret_option(text, len, i)) ||
-		    is_known_token(text, len, i))
+	for (; (at = find_mark(text, len, at, kinds)) < len; at = end) {
+		at = name_start(text, at);
+		end = name_end(text, len, at);
+		if (is_known_token(text, len, at) ||
+		    (is_secret_name(text + at, end - at) &&
+		     (is_secret_pair(text, len, end) ||
+		      is_secret_option(text, len, at, end))))
 			return true;
+	}
 	return false;
 }
 
@@ -389,14 +484,44 @@ static void redact_settings_line(struct redact *r, const char *line, size_t len)
 	buf_add_char(r->to, '\n');
 }
 
+/* Whether the next line is copied as it is unless it has a mark. */
+static bool is_between_secrets(const struct redact *r)
+{
+	return !r->element && !r->joined && !r->dropping && !r->until &&
+	       !r->next;
+}
+
+/* Copies the lines before the next one with a mark. Returns that line, or
+ * end. */
+static const char *copy_unmarked(const char *at, const char *end,
+				 struct buf *to)
+{
+	size_t len = (size_t)(end - at);
+	size_t line = find_mark(at, len, 0, MARK_KINDS - 1);
+
+	while (line && line < len && at[line - 1] != '\n')
+		line--;
+	buf_add(to, at, line);
+	return at + line;
+}
+
 bool redact_text(const void *data, size_t len, struct buf *to)
 {
 	struct redact r = {.to = to};
 	const char *at = data, *end = at + len;
 
 	while (at < end) {
-		size_t line = text_line_len(at, end);
+		size_t line;
 
+		if (is_between_secrets(&r)) {
+			at = copy_unmarked(at, end, to);
+			if (at == end) {
+				if (at[-1] != '\n')
+					buf_add_char(to, '\n');
+				break;
+			}
+		}
+		line = text_line_len(at, end);
 		redact_settings_line(&r, at, line);
 		at += line + 1;
 	}
@@ -406,10 +531,9 @@ bool redact_text(const void *data, size_t len, struct buf *to)
 
 /* A shorter value without quotes may be a word. */
 #define RANDOM_MIN 8
+#define FISH_OPTIONS_MAX 64
 /* The characters of a variable's name. */
 #define UPPER_CASE "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-#define KEY_BEGIN "-----BEGIN "
-#define KEY_END "-----END "
 
 /* The part of a line to remove. */
 struct secret_span {
@@ -469,16 +593,9 @@ static bool find_value_span(const char *line, size_t len, size_t i, bool sure,
 }
 
 /* The name of a variable that often has a secret: LLM_KEY, GITLAB_PAT. */
-static bool is_weak_name(const char *name)
+static bool is_weak_name(const char *name, size_t len)
 {
-	static const char *const ends[] = {"_KEY", "_PAT", "_PWD", "_AUTH"};
-	size_t len = strlen(name), i;
-
-	for (i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		if (len > strlen(ends[i]) &&
-		    strcmp(name + len - strlen(ends[i]), ends[i]) == 0)
-			return true;
-	return false;
+	return len > 4 && find_mark(name, len, len - 4, MARK_VARIABLE) < len;
 }
 
 /* LLM_KEY=abcd1234, but no path: SSH_KEY=~/.ssh/id_rsa */
@@ -490,49 +607,38 @@ static bool find_weak_value(const char *line, size_t len, size_t i,
 	       is_random(line + ret->from, ret->end - ret->from);
 }
 
-/* NAME=value, name = "value", "name": "value", name: value */
-static bool find_secret_pair(const char *line, size_t len, size_t i,
-			     struct secret_span *ret)
+/* NAME=value, name = "value", "name": "value", name: value; i: the sign */
+static bool find_secret_pair(const char *line, size_t len, size_t begin,
+			     size_t end, size_t i, struct secret_span *ret)
 {
-	size_t end = i, begin, value = i + 1;
-	auto_free char *name = NULL;
+	size_t value = i + 1;
 	bool assigns;
 
-	while (end && strchr(" \t\"'`*", line[end - 1]))
-		end--;
-	for (begin = end; begin && name_end(line, begin, begin - 1) == begin;)
-		begin--;
-	name = mem_strndup(line + begin, end - begin);
 	if (begin == end ||
 	    (line[i] == ':' && value < len && line[value] == ':'))
 		return false;
 	value += indent_of(line + value, len - value);
 	assigns = line[i] == '=' && end == i && value == i + 1 &&
-		  !name[strspn(name, UPPER_CASE)];
-	if (!redact_is_secret(name))
-		return assigns && is_weak_name(name) &&
+		  skip_chars(line, end, begin, UPPER_CASE) == end;
+	if (!is_secret_name(line + begin, end - begin))
+		return assigns && is_weak_name(line + begin, end - begin) &&
 		       find_weak_value(line, len, value, ret);
 	return find_value_span(line, len, value, assigns, ret);
 }
 
-/* fish: "set -gx NAME value"; i is behind the name. Its own file of variables
- * has "SETUVAR --export NAME:value", with escapes in the value. */
-static bool find_fish_value(const char *line, size_t len, size_t i,
-			    struct secret_span *ret)
+/* fish: "set -gx NAME value"; the name is from begin to i. Its own file of
+ * variables has "SETUVAR --export NAME:value", with escapes in the value. */
+static bool find_fish_value(const char *line, size_t len, size_t begin,
+			    size_t i, struct secret_span *ret)
 {
-	bool own = line[i] == ':', options = false, secret, weak;
+	bool own = line[i] == ':';
 	const char *verb = own ? "SETUVAR" : "set";
-	auto_free char *name = NULL;
-	size_t begin = i, end;
+	bool secret = is_secret_name(line + begin, i - begin);
+	size_t end = begin, options;
 
-	while (begin && name_end(line, begin, begin - 1) == begin)
-		begin--;
-	name = mem_strndup(line + begin, i - begin);
-	secret = redact_is_secret(name);
-	weak = is_weak_name(name);
-	if (!secret && !weak)
+	if (!secret && !is_weak_name(line + begin, i - begin))
 		return false;
-	for (end = begin;; options = true) {
+	for (options = 0; options < FISH_OPTIONS_MAX; options++) {
 		while (end && indent_of(line + end - 1, 1))
 			end--;
 		for (begin = end; begin && !indent_of(line + begin - 1, 1);)
@@ -554,11 +660,9 @@ static bool find_fish_value(const char *line, size_t len, size_t i,
 
 /* --token x */
 static bool find_secret_option(const char *line, size_t len, size_t i,
-			       struct secret_span *ret)
+			       size_t end, struct secret_span *ret)
 {
-	size_t end = name_end(line, len, i);
-
-	return (!i || indent_of(line + i - 1, 1)) &&
+	return line[i] == '-' && (!i || indent_of(line + i - 1, 1)) &&
 	       indent_of(line + end, len - end) &&
 	       is_secret_name(line + i, end - i) &&
 	       find_value_span(line, len, end + 1, false, ret);
@@ -579,40 +683,44 @@ static bool find_url_user(const char *line, size_t len, size_t i,
 	       line[i + 3] != '$';
 }
 
+/* Finds a secret that belongs to the name from begin to end. Text before `done`
+ * is already copied or removed. */
+static bool find_prose_secret(const char *line, size_t len, size_t begin,
+			      size_t end, size_t done, struct secret_span *ret)
+{
+	size_t i = skip_chars(line, len, end, " \t\"'`*");
+
+	if (begin >= done && find_secret_option(line, len, begin, end, ret))
+		return true;
+	if (begin >= done && is_known_token(line, len, begin)) {
+		*ret = (struct secret_span){begin, end};
+		return true;
+	}
+	if (end >= done && end < len && strchr(" :", line[end]) &&
+	    find_fish_value(line, len, begin, end, ret))
+		return true;
+	return i >= done && i < len && strchr(":=", line[i]) &&
+	       (find_url_user(line, len, i, ret) ||
+		find_secret_pair(line, len, begin, end, i, ret));
+}
+
 static bool redact_prose_line(const char *line, size_t len, struct buf *to)
 {
-	size_t done = 0, i;
-	bool any = false;
+	const unsigned int kinds = MARK_KINDS - 1 - MARK_KEY;
+	size_t done = 0, at = 0, end;
 	struct secret_span span;
+	bool any = false;
 
-	for (i = 0; i < len; i++) {
-		bool found = false;
-
-		switch (line[i]) {
-		case ' ':
-			found = find_fish_value(line, len, i, &span);
-			break;
-		case ':':
-			found = find_fish_value(line, len, i, &span) ||
-				find_url_user(line, len, i, &span) ||
-				find_secret_pair(line, len, i, &span);
-			break;
-		case '=':
-			found = find_secret_pair(line, len, i, &span);
-			break;
-		case '-':
-			found = find_secret_option(line, len, i, &span);
-			break;
-		default:
-			span = (struct secret_span){i, name_end(line, len, i)};
-			found = is_known_token(line, len, i);
+	for (; (at = find_mark(line, len, at, kinds)) < len; at = end) {
+		end = name_end(line, len, at);
+		while (find_prose_secret(line, len, name_start(line, at), end,
+					 done, &span)) {
+			buf_add(to, line + done, span.from - done);
+			done = span.end;
+			any = true;
 		}
-		if (!found)
-			continue;
-		buf_add(to, line + done, span.from - done);
-		done = span.end;
-		i = span.end - 1;
-		any = true;
+		/* A mark of a URL is in no name. */
+		end += end == at;
 	}
 	buf_add(to, line + done, len - done);
 	return any;
@@ -624,8 +732,13 @@ bool redact_prose(const void *data, size_t len, struct buf *to)
 	bool any = false, in_key = false;
 
 	while (at < end) {
-		size_t line = text_line_len(at, end);
+		size_t line;
 
+		if (!in_key)
+			at = copy_unmarked(at, end, to);
+		if (at == end)
+			break;
+		line = text_line_len(at, end);
 		if (memmem(at, line, KEY_END, strlen(KEY_END)))
 			in_key = false;
 		if (!in_key) {

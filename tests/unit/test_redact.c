@@ -83,6 +83,11 @@ static const struct {
 	{"<password>", NULL},
 	{"<password>never ends\nand on\n", "<password>\n\n"},
 	{"secret: |\n  one\n\n  two\nnext: x\n", "secret: \nnext: x\n"},
+	/* lines without a secret before, between and behind */
+	{"a=1\n\nb: 2\ntoken=abc\nc\n\n  d\n\ttoken = x\n\t\ty\ne\nf",
+	 "a=1\n\nb: 2\ntoken=\nc\n\n  d\n\ttoken = \ne\nf\n"},
+	{"a\nMY-PassW: x\nb", "a\nMY-PassW: \nb\n"},
+	{"a\nsmtp-pASS: x", "a\nsmtp-pASS: \n"},
 };
 
 static void cuts_the_secrets_and_nothing_else(void **state)
@@ -146,6 +151,11 @@ static const struct {
 	{"if x; set --global -x  API_TOKEN \"a b\"; end\n",
 	 "if x; set --global -x  API_TOKEN \"\"; end\n"},
 	{"set -Ux GITLAB_PAT hunter234\n", "set -Ux GITLAB_PAT \n"},
+	{"a\n\nGH_TOKEN=hunter2\nb\n\nset -x A_PAT hunter234\nc",
+	 "a\n\nGH_TOKEN=\nb\n\nset -x A_PAT \nc"},
+	{"a token token=abcd1234 x", "a token token= x"},
+	{"ghp_0123456789abcdefghij:a1b2c3d4 TOKEN='token'='k'",
+	 ":a1b2c3d4 TOKEN=''=''"},
 	{"SETUVAR --export API_TOKEN:sk\\x2da b\nSETUVAR A:1\n",
 	 "SETUVAR --export API_TOKEN:\nSETUVAR A:1\n"},
 };
