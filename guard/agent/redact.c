@@ -1,20 +1,13 @@
 #include "guard/agent/redact.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/text.h"
-#include "base/vec.h"
-#include "guard/sandbox/places.h"
-#include "guard/sandbox/sandbox.h"
 
 #define NUMBER_MAX 5
 
@@ -567,7 +560,8 @@ static size_t skip_auth_scheme(const char *line, size_t len, size_t i)
 	return i;
 }
 
-/* Finds the value that begins at i. sure: the syntax cannot be a sentence. */
+/* Finds the value that begins at i; one whose quote is never closed has the
+ * rest of the line. sure: the syntax cannot be a sentence. */
 static bool find_value_span(const char *line, size_t len, size_t i, bool sure,
 			    struct secret_span *ret)
 {
@@ -581,7 +575,6 @@ static bool find_value_span(const char *line, size_t len, size_t i, bool sure,
 	/* $TOKEN, <your token> and %s refer to a secret. */
 	if (end == from || strchr("$<{%*(.", line[from]) ||
 	    is_harmless_value(line + from, end - from) ||
-	    (quote && end == len) ||
 	    (!quote && !sure && !is_random(line + from, end - from)))
 		return false;
 	/* An argument of a call: f(token=x, y) */
@@ -753,69 +746,4 @@ bool redact_prose(const void *data, size_t len, struct buf *to)
 		at += line + 1;
 	}
 	return any;
-}
-
-#define SETTINGS_MAX (1u << 20)
-
-/* Returns 0; 1 for a file that is unreadable or not text, and may be all
- * secret; -1 for a missing file. */
-static int read_settings_file(const char *path, struct buf *ret)
-{
-	struct err ignored;
-	auto_close int fd =
-		open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR ? -1 : 1;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return 1;
-	if (fd_slurp(fd, SETTINGS_MAX, ret, &ignored) < 0 ||
-	    (ret->len && memchr(ret->data, '\0', ret->len))) {
-		buf_clear(ret);
-		return 1;
-	}
-	return 0;
-}
-
-void redactions_find(const struct places *places, struct redactions *ret)
-{
-	size_t i;
-
-	for (i = 0; i < places->count; i++) {
-		const struct place *place = &places->items[i];
-		AUTO(buf) struct buf text = {0};
-		AUTO(buf) struct buf cut = {0};
-		bool masked = place->how & PLACE_MASKED, any;
-		int got;
-
-		if (place->how == PLACE_MASKED)
-			continue;
-		got = read_settings_file(place->path, &text);
-		/* Masked as a whole where the cut text cannot replace it. */
-		if (got < 0 || (got && masked))
-			continue;
-		any = got || (place->how & PLACE_PROSE
-				      ? redact_prose(text.data, text.len, &cut)
-				      : redact_text(text.data, text.len, &cut));
-		if (!any && !masked)
-			continue;
-		*VEC_ADD(ret) =
-			(struct redaction){.path = mem_strdup(place->path),
-					   .text = cut,
-					   .any = any};
-		cut = (struct buf){0};
-	}
-}
-
-void redactions_free(struct redactions *redactions)
-{
-	size_t i;
-
-	for (i = 0; i < redactions->count; i++) {
-		free(redactions->items[i].path);
-		buf_free(&redactions->items[i].text);
-	}
-	free(redactions->items);
-	*redactions = (struct redactions){0};
 }

@@ -24,9 +24,6 @@
 
 #include "base/mem.h"
 
-struct places;
-struct redactions;
-
 /* True if the value of a key with this name is a secret. */
 bool redact_is_secret(const char *name);
 
@@ -38,10 +35,5 @@ bool redact_text(const void *data, size_t len, struct buf *to);
 
 /* The same for prose and programs. */
 bool redact_prose(const void *data, size_t len, struct buf *to);
-
-/* Makes the copies without secrets of the files in places that have secrets.
- * The text of a file that cannot be read is empty. */
-void redactions_find(const struct places *places, struct redactions *ret);
-void redactions_free(struct redactions *redactions);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
-#include "guard/agent/redact.h"
+#include "guard/agent/redactions.h"
 #include "guard/run/run.h"
 #include "overlay/mount.h"
 
@@ -227,7 +227,7 @@ static int explain_hidden(struct explainer *e, struct err *err)
 	for (path = e->hide; path && *path; path++)
 		names_add(&all, *path);
 	for (i = 0; i < e->redactions.count; i++)
-		if (e->redactions.items[i].any)
+		if (e->redactions.items[i].any || e->redactions.items[i].closed)
 			names_add(&all, e->redactions.items[i].path);
 	VEC_SORT(&all, sorted_compare_paths);
 	for (i = 0; i < all.count; i++)

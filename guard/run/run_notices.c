@@ -65,6 +65,7 @@ void run_hints_print(const struct run_options *o)
 /* Names of one kind that are shown. */
 enum notice {
 	NOTICE_SECRET,
+	NOTICE_CLOSED,
 	NOTICE_PATH,
 	NOTICE_LINK,
 	NOTICE_VARIABLE,
@@ -78,6 +79,10 @@ static const struct {
 	const char *remedy; /* option that grants one */
 } kinds[NOTICES] = {
 	[NOTICE_SECRET] = {"secret", "exposed without their secrets",
+			   "--ro PATH exposes the original"},
+	[NOTICE_CLOSED] = {"closed",
+			   "empty, because guard cannot remove their secrets "
+			   "(no text, or larger than 64 MiB)",
 			   "--ro PATH exposes the original"},
 	[NOTICE_PATH] = {"path", "masked", "--ro PATH exposes one"},
 	[NOTICE_LINK] = {"link", "masked, but it has another hard link",
@@ -336,8 +341,11 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 		auto_free char *path =
 			name_home_path(run, redactions->items[i].path);
 
-		if (redactions->items[i].any)
-			add_notice(&t, NOTICE_SECRET, path);
+		if (redactions->items[i].any || redactions->items[i].closed)
+			add_notice(&t,
+				   redactions->items[i].closed ? NOTICE_CLOSED
+							       : NOTICE_SECRET,
+				   path);
 	}
 	add_hidden_paths(&t, run, redactions, hide);
 	names = mem_strdup(buf_text(dropped)); /* "A, B" */

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "guard/agent/agent.h"
-#include "guard/agent/redact.h"
+#include "guard/agent/redactions.h"
 #include "guard/change/live.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
@@ -285,37 +285,35 @@ static bool is_shared_file(const struct run *run, const char *path)
 	return false;
 }
 
-/* Without those of the agent's own files. Paths that the user hides are masked
- * completely. */
-void run_find_redactions(const struct run *run, struct redactions *redactions)
+static bool hides_path(const struct run *run, const char *path)
 {
-	const char *home = run->context.state.home;
 	const char *const *hide;
 	struct err ignored;
-	size_t kept = 0, i;
 
-	redactions_find(&run->places, redactions);
-	for (i = 0; i < redactions->count; i++) {
-		struct redaction *r = &redactions->items[i];
-
-		if (agent_owns_path(run->agent, home, r->path) ||
-		    is_shared_file(run, r->path)) {
-			free(r->path);
-			buf_free(&r->text);
-		} else {
-			redactions->items[kept++] = *r;
-		}
-	}
-	redactions->count = kept;
 	for (hide = run->options->hide; *hide; hide++) {
-		auto_free char *path = path_resolve(*hide, &ignored);
+		auto_free char *hidden = path_resolve(*hide, &ignored);
 
-		for (i = 0; path && i < redactions->count; i++) {
-			if (!path_below(redactions->items[i].path, path))
-				continue;
-			buf_clear(&redactions->items[i].text);
-			redactions->items[i].any = false;
-		}
+		if (hidden && path_below(path, hidden))
+			return true;
+	}
+	return false;
+}
+
+/* Without those of the agent's own files and of paths that the user hides,
+ * which are masked completely. */
+void run_find_redactions(const struct run *run, struct redactions *redactions)
+{
+	size_t i;
+
+	for (i = 0; i < run->places.count; i++) {
+		const struct place *place = &run->places.items[i];
+
+		if (place->how != PLACE_MASKED &&
+		    !agent_owns_path(run->agent, run->context.state.home,
+				     place->path) &&
+		    !is_shared_file(run, place->path) &&
+		    !hides_path(run, place->path))
+			redactions_add(redactions, &run->context.state, place);
 	}
 }
 

@@ -12,7 +12,8 @@
 
 static bool is_redacted(const struct mount_entry *e)
 {
-	return e->sight == VISIBILITY_HIDDEN && e->text && e->text->len;
+	return e->sight == VISIBILITY_HIDDEN &&
+	       (e->fd >= 0 || (e->text && e->text->len));
 }
 
 /* The entry among the first `count` that decides how the run sees the path;

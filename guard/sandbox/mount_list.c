@@ -119,8 +119,9 @@ static bool needs_no_mask(int num)
 	return num == ENOENT || num == ENOTDIR || num == EACCES || num == ELOOP;
 }
 
+/* r: the file's content in the run; NULL: none. */
 static int add_masked_path(struct setup *s, const struct mountinfo *table,
-			   const char *path, const struct buf *text,
+			   const char *path, const struct redaction *r,
 			   struct err *err)
 {
 	struct stat st;
@@ -144,7 +145,15 @@ static int add_masked_path(struct setup *s, const struct mountinfo *table,
 		}
 		e = mount_list_add(s, VISIBILITY_HIDDEN, mem_strdup(name));
 		e->dir = S_ISDIR(st.st_mode);
-		e->text = e->dir ? NULL : text;
+		if (e->dir || !r)
+			continue;
+		e->text = &r->text;
+		if (r->copy) {
+			e->fd = open(r->copy, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+			if (e->fd < 0)
+				return fail_errno(err, "open the copy of %s",
+						  text_quote(name));
+		}
 	}
 	return 0;
 }
@@ -159,7 +168,7 @@ static int add_masks(struct setup *s, const struct mountinfo *table,
 
 	for (i = 0; redactions && i < redactions->count; i++)
 		if (add_masked_path(s, table, redactions->items[i].path,
-				    &redactions->items[i].text, err) < 0)
+				    &redactions->items[i], err) < 0)
 			return -err->num;
 	for (hide = s->policy->hide; hide && *hide; hide++) {
 		for (i = 0; redactions && i < redactions->count; i++)

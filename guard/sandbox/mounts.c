@@ -20,6 +20,8 @@
 #define MASK_ATTRS (PLAIN_ATTRS | MOUNT_ATTR_NOEXEC)
 /* An empty file of the scratch directory. */
 #define EMPTY "empty"
+#define SCRATCH_LEAST (1u << 20)
+#define PAGE_MAX 65536u
 
 /* ---- /dev ---- */
 
@@ -313,15 +315,19 @@ static int make_scratch_file(const struct setup *s, const char *name,
 	return 0;
 }
 
-/* Makes the source of an entry without one: a mount of a file with the entry's
- * text, of the empty file, or of an empty directory of the entry's own: a grant
- * below one mask adds its mount point there, and the other masks stay empty. */
+/* Makes the source of a mask or a text: a mount of the entry's own file, of a
+ * file with the entry's text, of the empty file, or of an empty directory of
+ * the entry's own: a grant below one mask adds its mount point there, and the
+ * other masks stay empty. */
 static int make_source(const struct setup *s, size_t index, struct err *err)
 {
 	const struct mount_entry *e = &s->mounts.items[index];
 	auto_close int fd = -1;
 	char name[32] = EMPTY;
 
+	if (e->fd >= 0)
+		return mount_copy(e->fd, false, MASK_ATTRS | MOUNT_ATTR_RDONLY,
+				  err);
 	if (e->dir || e->text)
 		(void)snprintf(name, sizeof(name), "%zu", index);
 	if (e->dir && mkdirat(s->scratch_fd, name, 0555) < 0)
@@ -484,10 +490,23 @@ static int enter_root(struct setup *s, struct err *err)
 	return 0;
 }
 
+/* The bytes of the scratch directory: each text takes complete pages. */
+static uint64_t scratch_size(const struct setup *s)
+{
+	uint64_t size = SCRATCH_LEAST;
+	size_t i;
+
+	for (i = 0; i < s->mounts.count; i++)
+		if (s->mounts.items[i].text)
+			size += s->mounts.items[i].text->len + PAGE_MAX;
+	return size;
+}
+
 int mounts_build(struct setup *s, struct err *err)
 {
-	static const char *const options[] = {"mode", "0700", "size", "1m",
-					      NULL};
+	char size[24];
+	const char *const options[] = {"mode", "0700", "size",
+				       mount_size(scratch_size(s), size), NULL};
 	size_t count = s->mounts.count;
 
 	s->old_dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);

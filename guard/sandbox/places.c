@@ -21,8 +21,6 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-#define SETTINGS_MAX (1u << 20)
-
 /* A line of places.list, which explains them. */
 struct place_rule {
 	enum {
@@ -487,7 +485,7 @@ static void follow_setting(const struct search *s, const struct place_rule *r)
 	struct stat st;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    fd_slurp(fd, SETTINGS_MAX, &text, &ignored) == 0) {
+	    fd_slurp(fd, PLACES_FILE_MAX, &text, &ignored) == 0) {
 		auto_free char *lines = buf_take_text(&text);
 
 		settings_each_line(SETTINGS_PLAIN, lines, follow_line, &search);

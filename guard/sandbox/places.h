@@ -40,6 +40,9 @@ struct places {
 	struct names notes; /* sentences for the user */
 };
 
+/* Larger settings are not read. */
+#define PLACES_FILE_MAX (64u << 20)
+
 /* guard's list of them in the source tree (base/shipped.h). */
 #define PLACES_LIST "guard/sandbox/places.list"
 

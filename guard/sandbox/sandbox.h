@@ -54,7 +54,9 @@ struct sandbox_port {
 struct redaction {
 	char *path; /* absolute */
 	struct buf text; /* content without the secrets */
+	char *copy; /* a file with that content instead, absolute, or NULL */
 	bool any; /* the file contains secrets */
+	bool closed; /* it may be all secret: text is empty */
 };
 
 struct redactions {

@@ -239,4 +239,93 @@ says "$err" '1 change in your home directory'
 ok 'the files outside are unchanged' \
 	cmp "$HOME/.m2/settings.xml" "$T/before/.m2/settings.xml"
 
+# --- large files ---
+# settings BYTES NAME: that many bytes of lines, some with secrets as in an ini
+# file, in a start file of a shell and in JSON; the first and last line stay
+settings() {
+	perl -e 'my $i = 0; my $end = "\nlast=\xff1";
+		$_ = "first=1\n";
+		while (length() < $ARGV[0] - 300) {
+			$i++;
+			$_ .= "plain$i=$i\n" x 8 . "A${i}_TOKEN=GEHEIM7$i\n";
+			$_ .= "  \"apiKey\": \"GEHEIM7$i\",\n";
+		}
+		$_ .= "#" x ($ARGV[0] - length() - length($end));
+		print $_ . $end' "$1" >"$2"
+}
+# seen TITLE FILE...: in a run each has its first, plain and last lines, and no
+# secret
+seen() {
+	label=$1
+	shift
+	gives 0 "$label: a run starts" guard run -- sh -c 'for file; do
+			grep -c GEHEIM7 "$file"
+			grep -c "^plain" "$file"
+			grep -ac "^first=1\|^last=" "$file"
+		done' sh "$@"
+	for file; do
+		printf '0\n%s\n2\n' "$(grep -c '^plain' "$file")"
+	done >"$T/expected"
+	is "$(cat "$out")" "$(cat "$T/expected")" \
+		"$label: it sees all but the secrets"
+}
+rm -f "$HOME/.npmrc" "$HOME/.gitconfig"
+set -- 1048575 "$HOME/.npmrc" 1048576 "$HOME/.yarnrc" \
+	1048577 "$HOME/.bashrc" 1300000 "$HOME/.cargo/config.toml" \
+	3000000 "$HOME/.claude.json" 66000 "$HOME/.zshrc"
+while [ $# -gt 0 ]; do
+	settings "$1" "$2"
+	shift 2
+done
+set -- "$HOME/.npmrc" "$HOME/.yarnrc" "$HOME/.bashrc" \
+	"$HOME/.cargo/config.toml" "$HOME/.claude.json" "$HOME/.zshrc"
+seen 'settings that just changed' "$@"
+says "$err" "$tilde/.claude.json"
+silent "$err" 'empty, because'
+derived=$state/derived
+no 'settings that just changed are not kept' test -e "$derived"
+wait_for_age() {
+	until [ $(($(date +%s) - $(stat -c %Z "$1"))) -ge 2 ]; do
+		sleep 0.05
+	done
+}
+wait_for_age "$HOME/.zshrc"
+seen 'large settings' "$@"
+is "$(find "$derived" -type f | wc -l)" 6 'a copy of each is kept'
+is "$(grep -rl GEHEIM7 "$derived")" '' 'no copy has a secret'
+is "$(stat -c %a "$derived")" 700 'no other user can read the copies'
+seen 'large settings with kept copies' "$@"
+gives 0 'a kept copy cannot be changed' guard run -- sh -c '! {
+		echo x >>"$0" || chmod 644 "$0" || rm -f "$0" || test ! -s "$0"
+	} 2>/dev/null' "$HOME/.bashrc"
+seen 'settings after a run that tried to change them' "$@"
+# The same size and time.
+touch -r "$HOME/.bashrc" "$T/time"
+sed -i 's/plain1=1/X_TOKEN=GEHEIM7/; s/^#*#####$/plain9/' "$HOME/.bashrc"
+touch -r "$T/time" "$HOME/.bashrc"
+seen 'settings that changed behind their time' "$@"
+settings 70000 "$T/none"
+grep -av GEHEIM7 "$T/none" | tee "$HOME/.bashrc" >"$HOME/.zshrc"
+wait_for_age "$HOME/.bashrc"
+seen 'large settings without secrets' "$HOME/.bashrc" "$HOME/.zshrc"
+seen 'large settings that are known to have none' "$HOME/.bashrc"
+echo 'export X_TOKEN=GEHEIM7' >>"$HOME/.bashrc"
+gives 0 'a secret is added to them' guard run -- cat "$HOME/.bashrc"
+silent "$out" GEHEIM7
+
+# --- settings that stay closed ---
+printf '\0' >>"$HOME/.claude.json"
+truncate -s 68000000 "$HOME/.yarnrc"
+cp "$HOME/.bashrc" "$T/cut"
+printf '{"a": 1,\n"token": "GEHEIM7 ab' >"$HOME/.bashrc"
+printf 'a=1\n{"b":{"token":"GEHEIM7"' >"$HOME/.cargo/config.toml"
+gives 0 'settings that cannot be read are empty' guard run -- sh -c \
+	'cat ~/.bashrc ~/.cargo/config.toml; wc -c <~/.claude.json; wc -c <~/.yarnrc'
+says "$err" "empty, because guard cannot remove their secrets"
+says "$err" "$tilde/.yarnrc, $tilde/.claude.json"
+silent "$out" GEHEIM7
+is "$(grep -cx 0 "$out")" 2 'both are empty'
+rm -f "$HOME/.claude.json" "$HOME/.yarnrc" "$HOME/.bashrc" "$HOME/.zshrc" \
+	"$HOME/.cargo/config.toml"
+
 finish

@@ -154,6 +154,8 @@ static const struct {
 	{"a\n\nGH_TOKEN=hunter2\nb\n\nset -x A_PAT hunter234\nc",
 	 "a\n\nGH_TOKEN=\nb\n\nset -x A_PAT \nc"},
 	{"a token token=abcd1234 x", "a token token= x"},
+	{"{\"a\": 1, \"token\": \"abc def", "{\"a\": 1, \"token\": \""},
+	{"API_KEY='one\ntwo'\n", "API_KEY='\ntwo'\n"},
 	{"ghp_0123456789abcdefghij:a1b2c3d4 TOKEN='token'='k'",
 	 ":a1b2c3d4 TOKEN=''=''"},
 	{"SETUVAR --export API_TOKEN:sk\\x2da b\nSETUVAR A:1\n",
