@@ -69,6 +69,14 @@ int derived_open(int state_fd, const char *name)
 		       : TAKE_FD(fd);
 }
 
+int derived_read(int state_fd, const char *name, size_t max, struct buf *to)
+{
+	auto_close int fd = derived_open(state_fd, name);
+	struct err ignored;
+
+	return fd < 0 ? -ENOENT : fd_slurp(fd, max, to, &ignored);
+}
+
 static void remove_old(int dir, const char *name)
 {
 	AUTO(dirlist) struct dirlist list = {0};

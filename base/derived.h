@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 
 /* The path below the state of the file that is derived from `from`. For the
  * caller to free. */
@@ -23,10 +24,13 @@ char *derived_name(const char *subject, const struct stat *from);
  * if there is none. */
 int derived_open(int state_fd, const char *name);
 
+/* Appends its content, at most max bytes. Returns 0 or a negative errno. */
+int derived_read(int state_fd, const char *name, size_t max, struct buf *to);
+
 /*
- * Writes the file. st: of the original, before its bytes were read. Fails with
- * -EAGAIN if the original changed in the last two seconds: another change in
- * the same tick of the clock would leave no trace in the stamp.
+ * Writes the file. from: of the original, before its bytes were read. Fails
+ * with -EAGAIN if the original changed in the last two seconds: another change
+ * in the same tick of the clock would leave no trace in the stamp.
  */
 int derived_save(int state_fd, const char *name, const struct stat *from,
 		 const void *data, size_t len, struct err *err);

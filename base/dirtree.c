@@ -298,7 +298,18 @@ int dirtree_remove_aside(int dirfd, const char *name, struct err *err)
 	return dirtree_remove(dirfd, name, err);
 }
 
+static void list_dir(const char *path, struct dirlist *ret)
+{
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct err ignored;
+
+	if (fd >= 0)
+		(void)dirlist_read(fd, ret, &ignored);
+}
+
 void dirtree_levels(const char *top, size_t levels, size_t most,
+		    void (*list)(void *arg, const char *path,
+				 struct dirlist *ret),
 		    bool (*each)(void *arg, const char *path,
 				 const struct dirlist_item *item),
 		    void *arg)
@@ -308,19 +319,18 @@ void dirtree_levels(const char *top, size_t levels, size_t most,
 
 	names_add(&dirs, top);
 	for (i = 0; i < dirs.count; i++) {
-		auto_close int fd =
-			open(dirs.items[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		AUTO(dirlist) struct dirlist list = {0};
-		struct err ignored;
+		AUTO(dirlist) struct dirlist found = {0};
 
 		if (i == level_end) {
 			level_end = dirs.count;
 			level++;
 		}
-		if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
-			continue;
-		for (k = 0; k < list.count; k++) {
-			const struct dirlist_item *item = &list.items[k];
+		if (list)
+			list(arg, dirs.items[i], &found);
+		else
+			list_dir(dirs.items[i], &found);
+		for (k = 0; k < found.count; k++) {
+			const struct dirlist_item *item = &found.items[k];
 			auto_free char *path =
 				path_join(dirs.items[i], item->name);
 

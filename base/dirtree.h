@@ -32,8 +32,11 @@ int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err);
 /* Calls each() for the entries of a directory and of those below it, level by
  * level, so that the ones near the top are found in a very large tree, too. At
  * most `levels` levels and `most` directories are read; unreadable ones are
- * skipped. each(): false for a directory that is not entered. */
+ * skipped. list(): reads those entries of a directory that each() needs; NULL:
+ * all. each(): false for a directory that is not entered. */
 void dirtree_levels(const char *top, size_t levels, size_t most,
+		    void (*list)(void *arg, const char *path,
+				 struct dirlist *ret),
 		    bool (*each)(void *arg, const char *path,
 				 const struct dirlist_item *item),
 		    void *arg);

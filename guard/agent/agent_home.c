@@ -11,6 +11,7 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/derived.h"
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/path.h"
@@ -23,6 +24,8 @@
 #define FILE_MAX (1u << 20)
 /* ~/.claude.json grows with each project. */
 #define SETTINGS_MAX (32u << 20)
+/* A smaller one is parsed at once. */
+#define LARGE_FILE (64 << 10)
 #define ENTRIES_MAX 5000
 #define DEPTH_MAX 16
 
@@ -387,6 +390,39 @@ static void copy_keys(const struct profile_item *item, const char *user_home,
 	json_decref(real);
 }
 
+/* The wanted members as JSON, to free; NULL: there are none. To parse a large
+ * file takes long: what was found in it is kept until it changes. */
+static char *find_keys(const struct profile_item *item,
+		       const struct state *state, const char *project)
+{
+	auto_free char *subject =
+		mem_printf("keys %s %s", item->value, project);
+	auto_free char *file =
+		mem_printf("%s/%.*s", state->home,
+			   (int)strcspn(item->value, "#"), item->value);
+	auto_free char *name = NULL;
+	AUTO(buf) struct buf kept = {0};
+	json_t *wanted = NULL;
+	struct err ignored;
+	struct stat st;
+	char *dumped;
+
+	if (stat(file, &st) < 0)
+		return NULL;
+	name = derived_name(subject, &st);
+	if (st.st_size >= LARGE_FILE &&
+	    derived_read(state->fd, name, SETTINGS_MAX, &kept) == 0)
+		return kept.len ? buf_take_text(&kept) : NULL;
+	wanted = json_array();
+	copy_keys(item, state->home, project, wanted);
+	dumped = json_array_size(wanted) ? json_dumps(wanted, 0) : NULL;
+	json_decref(wanted);
+	if (st.st_size >= LARGE_FILE)
+		(void)derived_save(state->fd, name, &st, dumped,
+				   dumped ? strlen(dumped) : 0, &ignored);
+	return dumped;
+}
+
 static int write_settings(int dir, const char *path, const struct buf *text,
 			  struct err *err)
 {
@@ -405,21 +441,23 @@ static int write_settings(int dir, const char *path, const struct buf *text,
 /* One line of the profile, which sets members of a JSON file that lack there.
  */
 static int update_json(const struct profile_item *item, int dir,
-		       const char *target, const char *user_home,
+		       const char *target, const struct state *state,
 		       const char *project, struct err *err)
 {
 	AUTO(buf) struct buf text = {0}, now = {0};
-	json_t *wanted = json_array();
 	char *dumped;
 	int got;
 
-	if (item->word == PROFILE_KEYS)
-		copy_keys(item, user_home, project, wanted);
-	else
+	if (item->word == PROFILE_KEYS) {
+		dumped = find_keys(item, state, project);
+	} else {
+		json_t *wanted = json_array();
+
 		add_wanted(wanted, strchr(item->value, '#') + 1,
 			   json_loads(item->text, JSON_DECODE_ANY, NULL));
-	dumped = json_array_size(wanted) ? json_dumps(wanted, 0) : NULL;
-	json_decref(wanted);
+		dumped = json_array_size(wanted) ? json_dumps(wanted, 0) : NULL;
+		json_decref(wanted);
+	}
 	if (!dumped)
 		return 0;
 	got = read_settings(dir, target, &text, err);
@@ -455,7 +493,7 @@ static void update_settings(const struct agent *a, const struct state *state,
 
 			if (strchr(item->value, '#') &&
 			    path_below(target, home->value) &&
-			    update_json(item, fd, target, state->home, project,
+			    update_json(item, fd, target, state, project,
 					&err) < 0)
 				buf_printf(notes,
 					   "~/%s did not get all of its "

@@ -160,7 +160,7 @@ int run_open_project(struct run *run, struct err *err)
 int run_load_agent(struct run *run, struct err *err)
 {
 	places_find(environ, run->context.state.home, run->project,
-		    &run->places);
+		    run->context.state.fd, &run->places);
 	if (agent_load(run->options, &run->context.state, run->project,
 		       &run->agent, err) < 0)
 		return -err->num;

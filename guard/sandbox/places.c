@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/derived.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -195,6 +196,7 @@ int places_check(const char *path, const char *text, struct err *err)
 struct search {
 	const char *home, *project;
 	const char *here; /* the current directory, or NULL */
+	int state_fd; /* or -1 */
 	struct places *to;
 };
 
@@ -215,35 +217,94 @@ static void add_place(struct places *to, char *path, const char *entry,
 	*VEC_ADD(to) = (struct place){path, mem_strdup(entry), moved, how};
 }
 
-/* Adds the matches of a path with a * in its last part, sorted. */
-static void add_pattern(struct places *to, const char *path, const char *entry,
-			bool moved, unsigned int how)
-{
-	AUTO(names) struct names found = {0};
-	auto_free char *dir = path_parent(path);
-	DIR *open = opendir(dir);
-	struct dirent *e;
-	size_t i;
+/* From this size on the matches of a directory are kept: to read all of its
+ * names would take longer than the rest of a start. */
+#define LARGE_DIR 8192
+#define KEPT_LIST_MAX (1u << 20)
 
-	if (!open)
-		return;
-	while ((e = readdir(open)))
-		if (fnmatch(path_name(path), e->d_name, FNM_PERIOD) == 0)
-			names_add(&found, e->d_name);
-	(void)closedir(open);
-	VEC_SORT(&found, sorted_compare_texts);
-	for (i = 0; i < found.count; i++)
-		add_place(to, path_join(dir, found.items[i]), entry, moved,
-			  how);
+/* The type and the name of each entry, ended by a zero byte. */
+static void read_matches(DIR *dir, const char *const *patterns, int flags,
+			 bool dirs, struct buf *to)
+{
+	const struct dirent *e;
+	struct stat st;
+
+	while ((e = readdir(dir))) {
+		const char *const *pattern = patterns;
+		unsigned char type = e->d_type;
+
+		while (*pattern && fnmatch(*pattern, e->d_name, flags) != 0)
+			pattern++;
+		if (type == DT_UNKNOWN && (dirs || *pattern) &&
+		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ==
+			    0)
+			type = IFTODT(st.st_mode);
+		if ((!*pattern && !(dirs && type == DT_DIR)) ||
+		    strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		buf_add_char(to, (char)type);
+		buf_add(to, e->d_name, strlen(e->d_name) + 1);
+	}
 }
 
-static void add_default(struct places *to, const char *path, const char *entry,
-			unsigned int how)
+/* The entries of a directory that match a pattern, and its directories if
+ * dirs, sorted. */
+static void list_matches(const struct search *s, const char *path,
+			 const char *const *patterns, int flags, bool dirs,
+			 struct dirlist *ret)
+{
+	auto_free char *subject = mem_printf("names %s/%s", path, *patterns);
+	auto_free char *name = NULL;
+	AUTO(buf) struct buf text = {0};
+	DIR *dir = opendir(path);
+	struct err ignored;
+	struct stat st;
+	const char *at, *end;
+
+	if (!dir)
+		return;
+	if (s->state_fd >= 0 && fstat(dirfd(dir), &st) == 0 &&
+	    st.st_size > LARGE_DIR)
+		name = derived_name(subject, &st);
+	if (!name ||
+	    derived_read(s->state_fd, name, KEPT_LIST_MAX, &text) < 0) {
+		buf_clear(&text);
+		read_matches(dir, patterns, flags, dirs, &text);
+		if (name)
+			(void)derived_save(s->state_fd, name, &st, text.data,
+					   text.len, &ignored);
+	}
+	(void)closedir(dir);
+	at = buf_text(&text);
+	for (end = at + text.len; at < end; at += strlen(at) + 1) {
+		dirlist_add(ret, at + 1, strlen(at + 1));
+		ret->items[ret->count - 1].type = (unsigned char)*at;
+	}
+	dirlist_sort(ret);
+}
+
+/* Adds the matches of a path with a * in its last part, sorted. */
+static void add_pattern(const struct search *s, const char *path,
+			const char *entry, bool moved, unsigned int how)
+{
+	const char *const patterns[] = {path_name(path), NULL};
+	AUTO(dirlist) struct dirlist found = {0};
+	auto_free char *dir = path_parent(path);
+	size_t i;
+
+	list_matches(s, dir, patterns, FNM_PERIOD, false, &found);
+	for (i = 0; i < found.count; i++)
+		add_place(s->to, path_join(dir, found.items[i].name), entry,
+			  moved, how);
+}
+
+static void add_default(const struct search *s, const char *path,
+			const char *entry, unsigned int how)
 {
 	if (strchr(path, '*'))
-		add_pattern(to, path, entry, false, how);
+		add_pattern(s, path, entry, false, how);
 	else if (may_exist(path))
-		add_place(to, mem_strdup(path), entry, false, how);
+		add_place(s->to, mem_strdup(path), entry, false, how);
 }
 
 /* ---- moved places ---- */
@@ -392,7 +453,7 @@ static void add_base(const struct search *s, const struct place_rule *base,
 		rest = path_rest(r->name, base->rest);
 		path = *rest ? path_join(dir, rest) : mem_strdup(dir);
 		if (strchr(rest, '*'))
-			add_pattern(s->to, path, base->name, true, r->how);
+			add_pattern(s, path, base->name, true, r->how);
 		else
 			add_moved(s, path, base->name, false, r->how);
 	}
@@ -497,23 +558,31 @@ static void follow_setting(const struct search *s, const struct place_rule *r)
 #define HISTORY_LEVELS 4
 #define HISTORY_DIRS_MAX 256
 
-struct history_search {
-	const char *top;
-	struct places *to;
+static const char *const history_patterns[] = {
+	"*history",	    "*history.txt",   "*history.log", "*history.db*",
+	"*history.sqlite*", "*history.json*", NULL,
 };
+
+struct history_search {
+	const struct search *s;
+	const char *top;
+};
+
+static void list_histories(void *arg, const char *path, struct dirlist *ret)
+{
+	const struct history_search *h = arg;
+
+	list_matches(h->s, path, history_patterns, FNM_CASEFOLD, true, ret);
+}
 
 /* Sources of programs (history.js) are no histories; guard's own state is
  * masked as a whole. */
 static bool add_history(void *arg, const char *path,
 			const struct dirlist_item *item)
 {
-	static const char *const patterns[] = {
-		"*history",	"*history.txt",	    "*history.log",
-		"*history.db*", "*history.sqlite*", "*history.json*",
-		NULL,
-	};
 	const struct history_search *h = arg;
-	const char *const *pattern = patterns;
+	const char *const *pattern = history_patterns;
+	struct places *to = h->s->to;
 
 	if (strcmp(path_rest(path, h->top), "guard") == 0)
 		return false;
@@ -521,8 +590,8 @@ static bool add_history(void *arg, const char *path,
 		return true;
 	while (*pattern && fnmatch(*pattern, item->name, FNM_CASEFOLD) != 0)
 		pattern++;
-	if (*pattern && !is_known(h->to, path))
-		add_place(h->to, mem_strdup(path), "histories", true,
+	if (*pattern && !is_known(to, path))
+		add_place(to, mem_strdup(path), "histories", true,
 			  PLACE_MASKED);
 	return true;
 }
@@ -530,10 +599,10 @@ static bool add_history(void *arg, const char *path,
 /* Programs keep their histories near the top. */
 static void find_histories(const struct search *s, const char *top)
 {
-	struct history_search search = {top, s->to};
+	struct history_search search = {s, top};
 
-	dirtree_levels(top, HISTORY_LEVELS, HISTORY_DIRS_MAX, add_history,
-		       &search);
+	dirtree_levels(top, HISTORY_LEVELS, HISTORY_DIRS_MAX, list_histories,
+		       add_history, &search);
 }
 
 /* ---- all places ---- */
@@ -551,7 +620,7 @@ static void add_home(const struct search *s, const char *home)
 		path = path_join(home, r->name);
 		entry = s->home == home ? mem_printf("~/%s", r->name)
 					: mem_strdup(path);
-		add_default(s->to, path, entry, r->how);
+		add_default(s, path, entry, r->how);
 	}
 }
 
@@ -578,10 +647,10 @@ static void add_histories(const struct search *s, char *const *variables)
 }
 
 void places_find(char *const *variables, const char *home, const char *project,
-		 struct places *ret)
+		 int state_fd, struct places *ret)
 {
 	auto_free char *here = getcwd(NULL, 0);
-	const struct search s = {home, project, here, ret};
+	const struct search s = {home, project, here, state_fd, ret};
 	const struct passwd *user = getpwuid(geteuid());
 	char *const *variable;
 	size_t i;
@@ -603,7 +672,7 @@ void places_find(char *const *variables, const char *home, const char *project,
 		add_home(&s, "/root");
 	for (i = 0; i < rules.count; i++)
 		if (rules.items[i].kind == RULE_MACHINE)
-			add_default(ret, rules.items[i].name,
+			add_default(&s, rules.items[i].name,
 				    rules.items[i].name, rules.items[i].how);
 	for (variable = variables; *variable; variable++)
 		add_variable(&s, *variable);

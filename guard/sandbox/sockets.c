@@ -102,8 +102,8 @@ static void find_relative_sockets(struct setup *s, struct names *relative)
 	for (i = 0; grants && i < grants->count; i++)
 		if (S_ISDIR(grants->items[i].mode))
 			dirtree_levels(grants->items[i].real, SEARCHED_LEVELS,
-				       SEARCHED_DIRS_MAX, add_wanted_socket,
-				       &search);
+				       SEARCHED_DIRS_MAX, NULL,
+				       add_wanted_socket, &search);
 }
 
 /* A read-only mount does not prevent connect(2). Sockets in private directories

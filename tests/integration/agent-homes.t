@@ -411,6 +411,28 @@ gives 0 'a program of the project' guard run --agent claude -- ./claude
 says "$err" 'agent: claude)'
 rm -r .claude claude
 
+# --- a large file of the user's settings ---
+# large_settings THEME
+large_settings() {
+	printf '{"theme": "%s", "apiKey": "sk-in-key", "x": "%070000d"}' \
+		"$1" 1 >"$HOME/.claude.json"
+}
+gives 0 'a new home' guard agents --reset claude -y
+for theme in dark light; do
+	large_settings "$theme"
+	until [ $(($(date +%s) - $(stat -c %Z "$HOME/.claude.json"))) -ge 2 ]; do
+		sleep 0.05
+	done
+	for time in first second; do
+		gives 0 "$theme: the agent gets its part, $time time" \
+			guard run -q --agent claude -- sh -c \
+			'cat ~/.claude/.claude.json; rm ~/.claude/.claude.json'
+		says "$out" "\"theme\": \"$theme\""
+		silent "$out" sk-in-key
+	done
+done
+rm "$HOME/.claude.json"
+
 # --- a file that an agent keeps in .git ---
 gives 0 'a file of the agent in .git is no change' \
 	guard run --agent opencode -- sh -c 'echo id >.git/opencode'

@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/dirtree.h"
+#include "base/fd.h"
 #include "base/path.h"
 
 #undef fail
@@ -104,7 +105,7 @@ static const struct place_rule *next_rule(int kind,
 	const struct place_rule *r;
 
 	if (!rules.count)
-		places_find(none, NULL, NULL, &l);
+		places_find(none, NULL, NULL, -1, &l);
 	r = after ? after + 1 : rules.items;
 	while (r < rules.items + rules.count && (int)r->kind != kind)
 		r++;
@@ -126,11 +127,11 @@ static void each_entry_of_the_table_is_found_in_the_home(void **state)
 		auto_free char *entry = mem_printf("~/%s", name);
 		const struct place *place;
 
-		places_find(none, home, NULL, &l);
+		places_find(none, home, NULL, -1, &l);
 		assert_null(find_place(&l, path));
 		places_free(&l);
 		make_dir(path);
-		places_find(none, home, NULL, &l);
+		places_find(none, home, NULL, -1, &l);
 		place = find_place(&l, path);
 		assert_non_null(place);
 		assert_string_equal(place->entry, entry);
@@ -165,10 +166,10 @@ static void each_entry_is_found_where_a_variable_moves_it(void **state)
 				continue;
 			path = path_join(dir, path_rest(example, at));
 			make_dir(path);
-			places_find(none, home, NULL, &l);
+			places_find(none, home, NULL, -1, &l);
 			assert_null(find_place(&l, path));
 			places_free(&l);
-			places_find(variables, home, NULL, &l);
+			places_find(variables, home, NULL, -1, &l);
 			place = find_place(&l, path);
 			assert_non_null(place);
 			assert_string_equal(place->entry, variable);
@@ -193,7 +194,7 @@ static void a_default_place_is_not_listed_twice(void **state)
 
 	(void)state;
 	make_dir(gh);
-	places_find(variables, home, NULL, &l);
+	places_find(variables, home, NULL, -1, &l);
 	for (i = 0; i < l.count; i++)
 		count += strcmp(l.items[i].path, gh) == 0;
 	assert_int_equal(count, 1);
@@ -250,28 +251,28 @@ static void files_are_found_by_the_variables_that_name_them(void **state)
 		char *variables[] = {setting, NULL};
 		char *here = getcwd(NULL, 0);
 
-		places_find(variables, home, NULL, &l);
+		places_find(variables, home, NULL, -1, &l);
 		assert_string_equal(find_place(&l, file)->entry, names[i]);
 		assert_null(find_place(&l, other));
 		places_free(&l);
 		variables[0] = list;
-		places_find(variables, home, NULL, &l);
+		places_find(variables, home, NULL, -1, &l);
 		assert_non_null(find_place(&l, file));
 		assert_non_null(find_place(&l, other));
 		places_free(&l);
 		variables[0] = linked;
-		places_find(variables, home, NULL, &l);
+		places_find(variables, home, NULL, -1, &l);
 		assert_non_null(find_place(&l, link));
 		assert_ptr_equal(places_of(&l, file), find_place(&l, link));
 		places_free(&l);
 		assert_int_equal(chdir(home), 0);
 		variables[0] = relative;
-		places_find(variables, home, NULL, &l);
+		places_find(variables, home, NULL, -1, &l);
 		assert_int_equal(chdir(here), 0);
 		assert_non_null(find_place(&l, file));
 		places_free(&l);
 		variables[0] = tilde;
-		places_find(variables, home, NULL, &l);
+		places_find(variables, home, NULL, -1, &l);
 		assert_non_null(find_place(&l, file));
 		free(here);
 	}
@@ -304,8 +305,8 @@ static void other_variables_name_no_credentials(void **state)
 	make_file(file);
 	make_dir(dir);
 	assert_int_equal(chdir(home), 0);
-	places_find(none, home, NULL, &plain);
-	places_find(variables, home, NULL, &l);
+	places_find(none, home, NULL, -1, &plain);
+	places_find(variables, home, NULL, -1, &l);
 	assert_int_equal(chdir("/"), 0);
 	assert_int_equal(l.count, plain.count);
 	assert_int_equal(l.notes.count, 0);
@@ -331,8 +332,8 @@ static void a_variable_masks_nothing_that_a_run_needs(void **state)
 
 	(void)state;
 	make_dir(project);
-	places_find(none, home, project, &plain);
-	places_find(variables, home, project, &l);
+	places_find(none, home, project, -1, &plain);
+	places_find(variables, home, project, -1, &l);
 	assert_int_equal(l.count, plain.count);
 	assert_true(has_note(&l, "GNUPGHOME names '~/src': not hidden, it "
 				 "contains the project"));
@@ -347,7 +348,7 @@ static void a_variable_masks_nothing_that_a_run_needs(void **state)
 	assert_true(has_note(&l, "XDG_RUNTIME_DIR names '/tmp'"));
 	assert_true(has_note(&l, "PASSWORD_STORE_DIR names '/usr/lib'"));
 	places_free(&l);
-	places_find(variables, home, "/srv", &l);
+	places_find(variables, home, "/srv", -1, &l);
 	assert_true(has_note(&l, "AZURE_CONFIG_DIR names '~': not hidden, it "
 				 "contains your home directory"));
 	remove_home(home);
@@ -380,7 +381,7 @@ static void settings_name_further_files(void **state)
 			    "\thelper = store --file=%s\n",
 			    store) > 0);
 	assert_int_equal(fclose(f), 0);
-	places_find(none, home, NULL, &l);
+	places_find(none, home, NULL, -1, &l);
 	assert_string_equal(find_place(&l, key)->entry, "~/.ssh/config");
 	assert_int_equal(find_place(&l, key)->how, PLACE_MASKED);
 	assert_string_equal(find_place(&l, work)->entry, "~/.gitconfig");
@@ -419,11 +420,81 @@ static void histories_are_found_four_levels_deep(void **state)
 
 		make_file(path);
 	}
-	places_find(none, home, NULL, &l);
+	places_find(none, home, NULL, -1, &l);
 	for (i = 0; i < sizeof(found) / sizeof(*found); i++)
 		assert_non_null(find_below(&l, home, found[i]));
 	for (i = 0; i < sizeof(not_found) / sizeof(*not_found); i++)
 		assert_null(find_below(&l, home, not_found[i]));
+	remove_home(home);
+}
+
+/* Makes empty every file in the directory; returns how many there are. */
+static size_t empty_files(const char *path)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = fd_open_dir(AT_FDCWD, path);
+	struct err ignored;
+	size_t i;
+
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+		return 0;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *file = path_join(path, list.items[i].name);
+
+		assert_int_equal(chmod(file, 0600), 0);
+		assert_int_equal(truncate(file, 0), 0);
+	}
+	return list.count;
+}
+
+static void
+the_names_of_large_directories_are_kept_until_they_change(void **state)
+{
+	static const char *const dirs[] = {"", ".local/share/tool",
+					   ".config/fish/conf.d"};
+	char *home = make_home();
+	auto_free char *kept_dir = path_join(home, "kept");
+	auto_free char *derived = path_join(kept_dir, "derived");
+	auto_close int kept = -1;
+	size_t i, k;
+
+	(void)state;
+	make_dir(kept_dir);
+	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		for (k = 0; k < 500; k++) {
+			auto_free char *path =
+				mem_printf("%s/%s/%s%03zu-%060d", home, dirs[i],
+					   i == 2 ? "." : "file", k, 0);
+
+			make_file(path);
+		}
+	kept = fd_open_dir(AT_FDCWD, kept_dir);
+	assert_true(kept >= 0);
+	for (i = 0; i < 4; i++) {
+		const char *name = i < 3 ? ".x_history" : ".y_history";
+		auto_free char *in_home = path_join(home, name);
+		auto_free char *in_data = path_join(home, dirs[1]);
+		auto_free char *below = path_join(in_data, name + 1);
+		auto_free char *conf = path_join(home, dirs[2]);
+		auto_free char *fish = path_join(conf, name + 1);
+		AUTO(places) struct places l = {0};
+
+		if (i == 0 || i == 3) {
+			make_file(in_home);
+			make_file(below);
+			make_file(fish);
+		}
+		/* A directory that has just changed is read. */
+		for (k = 0; i == 1 && k < 50; k++)
+			assert_int_equal(usleep(50000), 0);
+		places_find(none, home, NULL, kept, &l);
+		/* Once the kept names are gone, a history is found only where
+		 * the directory has changed. */
+		assert_int_equal(find_place(&l, in_home) != NULL, i != 2);
+		assert_int_equal(find_place(&l, below) != NULL, i != 2);
+		assert_int_equal(find_place(&l, fish) != NULL, i != 2);
+		assert_int_equal(empty_files(derived) > 3, i > 0);
+	}
 	remove_home(home);
 }
 
@@ -434,7 +505,7 @@ static void places_of_the_machine_and_of_root_are_found(void **state)
 	struct stat st;
 
 	(void)state;
-	places_find(none, home, NULL, &l);
+	places_find(none, home, NULL, -1, &l);
 	/* A directory without search permission needs no mask. */
 	assert_int_equal(find_place(&l, "/root/.ssh") != NULL,
 			 lstat("/root/.ssh", &st) == 0);
@@ -453,7 +524,7 @@ static void a_place_in_a_closed_directory_is_found(void **state)
 	(void)state;
 	make_dir(gh);
 	assert_int_equal(chmod(config, 0), 0);
-	places_find(none, home, NULL, &l);
+	places_find(none, home, NULL, -1, &l);
 	assert_non_null(find_place(&l, gh));
 	assert_int_equal(chmod(config, 0700), 0);
 	remove_home(home);
@@ -537,6 +608,8 @@ int main(void)
 		cmocka_unit_test(a_variable_masks_nothing_that_a_run_needs),
 		cmocka_unit_test(settings_name_further_files),
 		cmocka_unit_test(histories_are_found_four_levels_deep),
+		cmocka_unit_test(
+			the_names_of_large_directories_are_kept_until_they_change),
 		cmocka_unit_test(places_of_the_machine_and_of_root_are_found),
 		cmocka_unit_test(a_place_in_a_closed_directory_is_found),
 		cmocka_unit_test(a_mistake_in_the_list_is_named),
