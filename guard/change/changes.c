@@ -338,13 +338,16 @@ int changes_load_by(const struct session *s, const struct state *state,
 		if (!root->home) {
 			root->prefix = i ? changes_prefix(path, s->home)
 					 : mem_strdup("");
-			root->above = risk_above(path);
 			root->where = i ? mem_printf(" in %s", root->prefix)
 					: mem_strdup("");
 		}
 		if (open_root(s, &c, i, err) == 0 &&
-		    list(arg, s, state, i, root, err) == 0)
+		    list(arg, s, state, i, root, err) == 0) {
+			/* An empty layer needs no rules. */
+			if (!root->home && root->list.count)
+				root->above = risk_above(path);
 			continue;
+		}
 		if (root->home)
 			return err_context(err, "the home layer of run %s",
 					   session_label(s));

@@ -204,11 +204,31 @@ struct search {
 
 /* True also if the lookup is denied: in a directory without search permission
  * for its owner, the run could add it. */
-static bool may_exist(const char *path)
+static bool may_exist(int dirfd, const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+	return fstatat(dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       (errno != ENOENT && errno != ENOTDIR);
+}
+
+/* May the place in the home directory dirfd exist? Many places are in few
+ * directories: `missing` has those that do not exist. */
+static bool may_exist_below(int dirfd, const char *name, struct names *missing)
+{
+	auto_free char *top = mem_strndup(name, strcspn(name, "/"));
+	size_t i;
+
+	if (strcmp(top, name) != 0) {
+		for (i = 0; i < missing->count; i++)
+			if (strcmp(missing->items[i], top) == 0)
+				return false;
+		if (!may_exist(dirfd, top)) {
+			names_add(missing, top);
+			return false;
+		}
+	}
+	return may_exist(dirfd, name);
 }
 
 static void add_place(struct places *to, char *path, const char *entry,
@@ -296,15 +316,6 @@ static void add_pattern(const struct search *s, const char *path,
 	for (i = 0; i < found.count; i++)
 		add_place(s->to, path_join(dir, found.items[i].name), entry,
 			  moved, how);
-}
-
-static void add_default(const struct search *s, const char *path,
-			const char *entry, unsigned int how)
-{
-	if (strchr(path, '*'))
-		add_pattern(s, path, entry, false, how);
-	else if (may_exist(path))
-		add_place(s->to, mem_strdup(path), entry, false, how);
 }
 
 /* ---- moved places ---- */
@@ -609,18 +620,43 @@ static void find_histories(const struct search *s, const char *top)
 
 static void add_home(const struct search *s, const char *home)
 {
+	AUTO(names) struct names missing = {0};
+	auto_close int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	size_t i;
 
 	for (i = 0; i < rules.count; i++) {
 		const struct place_rule *r = &rules.items[i];
 		auto_free char *path = NULL, *entry = NULL;
+		const bool pattern = strchr(r->name, '*') != NULL;
 
-		if (r->kind != RULE_HOME)
+		if (r->kind != RULE_HOME ||
+		    (!pattern && fd >= 0 &&
+		     !may_exist_below(fd, r->name, &missing)))
 			continue;
 		path = path_join(home, r->name);
 		entry = s->home == home ? mem_printf("~/%s", r->name)
 					: mem_strdup(path);
-		add_default(s, path, entry, r->how);
+		if (pattern)
+			add_pattern(s, path, entry, false, r->how);
+		else if (fd >= 0 || may_exist(AT_FDCWD, path))
+			add_place(s->to, TAKE(path), entry, false, r->how);
+	}
+}
+
+static void add_machine(const struct search *s)
+{
+	size_t i;
+
+	for (i = 0; i < rules.count; i++) {
+		const struct place_rule *r = &rules.items[i];
+
+		if (r->kind != RULE_MACHINE)
+			continue;
+		if (strchr(r->name, '*'))
+			add_pattern(s, r->name, r->name, false, r->how);
+		else if (may_exist(AT_FDCWD, r->name))
+			add_place(s->to, mem_strdup(r->name), r->name, false,
+				  r->how);
 	}
 }
 
@@ -670,10 +706,7 @@ void places_find(char *const *variables, const char *home, const char *project,
 	if ((!home || strcmp(home, "/root") != 0) && geteuid() != 0 &&
 	    faccessat(AT_FDCWD, "/root", X_OK, AT_EACCESS) == 0)
 		add_home(&s, "/root");
-	for (i = 0; i < rules.count; i++)
-		if (rules.items[i].kind == RULE_MACHINE)
-			add_default(&s, rules.items[i].name,
-				    rules.items[i].name, rules.items[i].how);
+	add_machine(&s);
 	for (variable = variables; *variable; variable++)
 		add_variable(&s, *variable);
 	if (!home)
