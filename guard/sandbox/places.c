@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -196,7 +197,7 @@ int places_check(const char *path, const char *text, struct err *err)
 struct search {
 	const char *home, *project;
 	const char *here; /* the current directory, or NULL */
-	int state_fd; /* or -1 */
+	struct name_index *index;
 	struct places *to;
 };
 
@@ -237,14 +238,9 @@ static void add_place(struct places *to, char *path, const char *entry,
 	*VEC_ADD(to) = (struct place){path, mem_strdup(entry), moved, how};
 }
 
-/* From this size on the matches of a directory are kept: to read all of its
- * names would take longer than the rest of a start. */
-#define LARGE_DIR 8192
-#define KEPT_LIST_MAX (1u << 20)
-
 /* The type and the name of each entry, ended by a zero byte. */
 static void read_matches(DIR *dir, const char *const *patterns, int flags,
-			 bool dirs, struct buf *to)
+			 bool dirs, size_t *count, struct buf *to)
 {
 	const struct dirent *e;
 	struct stat st;
@@ -253,6 +249,7 @@ static void read_matches(DIR *dir, const char *const *patterns, int flags,
 		const char *const *pattern = patterns;
 		unsigned char type = e->d_type;
 
+		++*count;
 		while (*pattern && fnmatch(*pattern, e->d_name, flags) != 0)
 			pattern++;
 		if (type == DT_UNKNOWN && (dirs || *pattern) &&
@@ -267,36 +264,121 @@ static void read_matches(DIR *dir, const char *const *patterns, int flags,
 	}
 }
 
+/* What a start found in the directories that it read: records, each followed by
+ * its subject (the directory and the first pattern) and the list of
+ * read_matches(). */
+struct name_index {
+	struct buf before, now; /* of the start before, of this one */
+	size_t at; /* in before: starts read in the same order */
+	size_t cost; /* of what this start read */
+};
+
+struct name_record {
+	struct timespec mtime, ctime;
+	dev_t dev;
+	ino_t ino;
+	size_t subject_len, list_len;
+};
+
+#define INDEX_MAX (16u << 20)
+/* To write the index takes as long as to read about so many names. */
+#define INDEX_COST 512
+#define DIR_COST 16 /* of a directory, in names */
+#define YOUNG_S 2 /* another change could leave no trace, see derived.h */
+
+static void load_index(struct name_index *index, int state_fd, const char *name)
+{
+	struct buf *b = &index->before;
+	struct name_record r;
+	size_t at = 0;
+
+	if (derived_read(state_fd, name, INDEX_MAX, b) < 0)
+		buf_clear(b);
+	while (at < b->len && b->len - at >= sizeof(r)) {
+		memcpy(&r, b->data + at, sizeof(r));
+		if (r.subject_len > INDEX_MAX || r.list_len > INDEX_MAX)
+			break;
+		at += sizeof(r) + r.subject_len + r.list_len;
+	}
+	/* A damaged index counts as missing. */
+	if (at != b->len)
+		buf_clear(b);
+}
+
+/* The list of the directory if it is unchanged since; NULL: it is to be
+ * read. */
+static const char *find_kept_list(struct name_index *index, const char *subject,
+				  const struct name_record *wanted,
+				  size_t *ret_len)
+{
+	const struct buf *b = &index->before;
+	size_t start = index->at, at = start, len = strlen(subject);
+	struct name_record r;
+
+	do {
+		const unsigned char *text;
+
+		if (at == b->len) {
+			at = 0;
+			continue;
+		}
+		memcpy(&r, b->data + at, sizeof(r));
+		text = b->data + at + sizeof(r);
+		at += sizeof(r) + r.subject_len + r.list_len;
+		if (r.subject_len != len || memcmp(text, subject, len) != 0)
+			continue;
+		index->at = at;
+		*ret_len = r.list_len;
+		return r.dev == wanted->dev && r.ino == wanted->ino &&
+				       r.mtime.tv_sec == wanted->mtime.tv_sec &&
+				       r.mtime.tv_nsec ==
+					       wanted->mtime.tv_nsec &&
+				       r.ctime.tv_sec == wanted->ctime.tv_sec &&
+				       r.ctime.tv_nsec == wanted->ctime.tv_nsec
+			       ? (const char *)text + len
+			       : NULL;
+	} while (b->len && at != start);
+	return NULL;
+}
+
 /* The entries of a directory that match a pattern, and its directories if
  * dirs, sorted. */
 static void list_matches(const struct search *s, const char *path,
 			 const char *const *patterns, int flags, bool dirs,
 			 struct dirlist *ret)
 {
-	auto_free char *subject = mem_printf("names %s/%s", path, *patterns);
-	auto_free char *name = NULL;
+	struct name_index *index = s->index;
+	auto_free char *subject = mem_printf("%s/%s", path, *patterns);
 	AUTO(buf) struct buf text = {0};
-	DIR *dir = opendir(path);
-	struct err ignored;
+	struct name_record r;
+	const char *list, *at;
 	struct stat st;
-	const char *at, *end;
+	DIR *dir;
 
-	if (!dir)
+	if (stat(path, &st) < 0)
 		return;
-	if (s->state_fd >= 0 && fstat(dirfd(dir), &st) == 0 &&
-	    st.st_size > LARGE_DIR)
-		name = derived_name(subject, &st);
-	if (!name ||
-	    derived_read(s->state_fd, name, KEPT_LIST_MAX, &text) < 0) {
-		buf_clear(&text);
-		read_matches(dir, patterns, flags, dirs, &text);
-		if (name)
-			(void)derived_save(s->state_fd, name, &st, text.data,
-					   text.len, &ignored);
+	r = (struct name_record){.mtime = st.st_mtim,
+				 .ctime = st.st_ctim,
+				 .dev = st.st_dev,
+				 .ino = st.st_ino,
+				 .subject_len = strlen(subject)};
+	list = find_kept_list(index, subject, &r, &r.list_len);
+	if (!list) {
+		dir = opendir(path);
+		if (!dir)
+			return;
+		index->cost += DIR_COST;
+		read_matches(dir, patterns, flags, dirs, &index->cost, &text);
+		(void)closedir(dir);
+		list = buf_text(&text);
+		r.list_len = text.len;
+		if (time(NULL) - st.st_ctim.tv_sec < YOUNG_S)
+			r.ino = 0;
 	}
-	(void)closedir(dir);
-	at = buf_text(&text);
-	for (end = at + text.len; at < end; at += strlen(at) + 1) {
+	buf_add(&index->now, &r, sizeof(r));
+	buf_add(&index->now, subject, r.subject_len);
+	buf_add(&index->now, list, r.list_len);
+	for (at = list; at < list + r.list_len; at += strlen(at) + 1) {
 		dirlist_add(ret, at + 1, strlen(at + 1));
 		ret->items[ret->count - 1].type = (unsigned char)*at;
 	}
@@ -686,11 +768,17 @@ void places_find(char *const *variables, const char *home, const char *project,
 		 int state_fd, struct places *ret)
 {
 	auto_free char *here = getcwd(NULL, 0);
-	const struct search s = {home, project, here, state_fd, ret};
+	struct name_index index = {0};
+	const struct search s = {home, project, here, &index, ret};
+	const struct stat any = {0}; /* the records have stamps of their own */
+	auto_free char *kept = derived_name("names", &any);
+	struct err ignored;
 	const struct passwd *user = getpwuid(geteuid());
 	char *const *variable;
 	size_t i;
 
+	if (state_fd >= 0)
+		load_index(&index, state_fd, kept);
 	/* A mistake stops guard's build (tests/lint/texts.c). */
 	if (!rules.count &&
 	    load_rules(mem_strdup(shipped_text(PLACES_LIST))) != 0)
@@ -709,12 +797,16 @@ void places_find(char *const *variables, const char *home, const char *project,
 	add_machine(&s);
 	for (variable = variables; *variable; variable++)
 		add_variable(&s, *variable);
-	if (!home)
-		return;
-	for (i = 0; i < rules.count; i++)
+	for (i = 0; home && i < rules.count; i++)
 		if (rules.items[i].kind == RULE_SETTING)
 			follow_setting(&s, &rules.items[i]);
-	add_histories(&s, variables);
+	if (home)
+		add_histories(&s, variables);
+	if (state_fd >= 0 && index.cost > INDEX_COST)
+		(void)derived_save(state_fd, kept, &any, index.now.data,
+				   index.now.len, &ignored);
+	buf_free(&index.before);
+	buf_free(&index.now);
 }
 
 void places_free(struct places *places)

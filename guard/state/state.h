@@ -3,7 +3,8 @@
  * (~/.local/share/guard; for root /var/lib/guard). Mode 0700, one for each
  * user. A run never sees it.
  *
- * 	store/ workspaces/ runs/ trash/ opened/ derived/ oplog reserve pending-runs clock
+ * 	store/ workspaces/ runs/ trash/ opened/ derived/ oplog reserve
+ * 	pending-runs clock
  */
 #ifndef GUARD_STATE_STATE_H
 #define GUARD_STATE_STATE_H
