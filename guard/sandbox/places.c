@@ -238,39 +238,15 @@ static void add_place(struct places *to, char *path, const char *entry,
 	*VEC_ADD(to) = (struct place){path, mem_strdup(entry), moved, how};
 }
 
-/* The type and the name of each entry, ended by a zero byte. */
-static void read_matches(DIR *dir, const char *const *patterns, int flags,
-			 bool dirs, size_t *count, struct buf *to)
-{
-	const struct dirent *e;
-	struct stat st;
-
-	while ((e = readdir(dir))) {
-		const char *const *pattern = patterns;
-		unsigned char type = e->d_type;
-
-		++*count;
-		while (*pattern && fnmatch(*pattern, e->d_name, flags) != 0)
-			pattern++;
-		if (type == DT_UNKNOWN && (dirs || *pattern) &&
-		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ==
-			    0)
-			type = IFTODT(st.st_mode);
-		if ((!*pattern && !(dirs && type == DT_DIR)) ||
-		    strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		buf_add_char(to, (char)type);
-		buf_add(to, e->d_name, strlen(e->d_name) + 1);
-	}
-}
-
 /* What a start found in the directories that it read: records, each followed by
- * its subject (the directory and the first pattern) and the list of
- * read_matches(). */
+ * its subject (the directory and the first pattern) and a list: the type and
+ * the name of each entry, ended by a zero byte. */
 struct name_index {
 	struct buf before, now; /* of the start before, of this one */
 	size_t at; /* in before: starts read in the same order */
 	size_t cost; /* of what this start read */
+	char *path; /* of the directory that was read last, or NULL */
+	struct buf names; /* its entries, as in a list */
 };
 
 struct name_record {
@@ -341,6 +317,59 @@ static const char *find_kept_list(struct name_index *index, const char *subject,
 	return NULL;
 }
 
+static void read_names(struct name_index *index, const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *e;
+	struct stat st;
+
+	free(index->path);
+	index->path = mem_strdup(path);
+	buf_clear(&index->names);
+	index->cost += DIR_COST;
+	while (dir && (e = readdir(dir))) {
+		unsigned char type = e->d_type;
+
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		/* Some file systems report no types. */
+		if (type == DT_UNKNOWN && fstatat(dirfd(dir), e->d_name, &st,
+						  AT_SYMLINK_NOFOLLOW) == 0)
+			type = IFTODT(st.st_mode);
+		buf_add_char(&index->names, (char)type);
+		buf_add(&index->names, e->d_name, strlen(e->d_name) + 1);
+		index->cost++;
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+static bool matches_any(const char *name, const char *const *patterns,
+			int flags)
+{
+	/* fnmatch(3) is slow, and few names begin with a period. */
+	for (; *patterns; patterns++)
+		if (!((flags & FNM_PERIOD) &&
+		      (*name == '.') != (**patterns == '.')) &&
+		    fnmatch(*patterns, name, flags) == 0)
+			return true;
+	return false;
+}
+
+static void add_matches(const struct buf *names, const char *const *patterns,
+			int flags, bool dirs, struct buf *to)
+{
+	const char *at = (const char *)names->data, *end = at + names->len;
+	size_t len;
+
+	for (; at < end; at += len) {
+		len = strlen(at + 1) + 2;
+		if ((dirs && *at == DT_DIR) ||
+		    matches_any(at + 1, patterns, flags))
+			buf_add(to, at, len);
+	}
+}
+
 /* The entries of a directory that match a pattern, and its directories if
  * dirs, sorted. */
 static void list_matches(const struct search *s, const char *path,
@@ -353,7 +382,6 @@ static void list_matches(const struct search *s, const char *path,
 	struct name_record r;
 	const char *list, *at;
 	struct stat st;
-	DIR *dir;
 
 	if (stat(path, &st) < 0)
 		return;
@@ -364,12 +392,9 @@ static void list_matches(const struct search *s, const char *path,
 				 .subject_len = strlen(subject)};
 	list = find_kept_list(index, subject, &r, &r.list_len);
 	if (!list) {
-		dir = opendir(path);
-		if (!dir)
-			return;
-		index->cost += DIR_COST;
-		read_matches(dir, patterns, flags, dirs, &index->cost, &text);
-		(void)closedir(dir);
+		if (!index->path || strcmp(index->path, path) != 0)
+			read_names(index, path);
+		add_matches(&index->names, patterns, flags, dirs, &text);
 		list = buf_text(&text);
 		r.list_len = text.len;
 		if (time(NULL) - st.st_ctim.tv_sec < YOUNG_S)
@@ -378,7 +403,7 @@ static void list_matches(const struct search *s, const char *path,
 	buf_add(&index->now, &r, sizeof(r));
 	buf_add(&index->now, subject, r.subject_len);
 	buf_add(&index->now, list, r.list_len);
-	for (at = list; at < list + r.list_len; at += strlen(at) + 1) {
+	for (at = list; at < list + r.list_len; at += strlen(at + 1) + 2) {
 		dirlist_add(ret, at + 1, strlen(at + 1));
 		ret->items[ret->count - 1].type = (unsigned char)*at;
 	}
@@ -807,6 +832,8 @@ void places_find(char *const *variables, const char *home, const char *project,
 				   index.now.len, &ignored);
 	buf_free(&index.before);
 	buf_free(&index.now);
+	buf_free(&index.names);
+	free(index.path);
 }
 
 void places_free(struct places *places)

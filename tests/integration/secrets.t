@@ -272,7 +272,7 @@ seen() {
 rm -f "$HOME/.npmrc" "$HOME/.gitconfig"
 set -- 1048575 "$HOME/.npmrc" 1048576 "$HOME/.yarnrc" \
 	1048577 "$HOME/.bashrc" 1300000 "$HOME/.cargo/config.toml" \
-	3000000 "$HOME/.claude.json" 66000 "$HOME/.zshrc"
+	1500000 "$HOME/.claude.json" 66000 "$HOME/.zshrc"
 while [ $# -gt 0 ]; do
 	settings "$1" "$2"
 	shift 2

@@ -471,7 +471,7 @@ the_names_of_large_directories_are_kept_until_they_change(void **state)
 	(void)state;
 	make_dir(kept_dir);
 	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
-		for (k = 0; k < 500; k++) {
+		for (k = 0; k < 200; k++) {
 			auto_free char *path =
 				mem_printf("%s/%s/%s%03zu-%060d", home, dirs[i],
 					   i == 2 ? "." : "file", k, 0);
