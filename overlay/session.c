@@ -127,6 +127,18 @@ static int make_session_dir(int fd, const char *name, mode_t mode,
 	return made < 0 ? fail_errno(err, "create directory %s", name) : 0;
 }
 
+size_t session_root_of(const struct session *s, const char *path)
+{
+	size_t best = s->root_count, i;
+
+	for (i = 0; i < s->root_count; i++)
+		if (path_below(path, s->roots[i].path) &&
+		    (best == s->root_count ||
+		     strlen(s->roots[i].path) > strlen(s->roots[best].path)))
+			best = i;
+	return best;
+}
+
 char *session_root_dir(size_t index, const char *what)
 {
 	return index ? mem_printf("%s-%zu", what, index) : mem_strdup(what);

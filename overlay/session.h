@@ -120,6 +120,8 @@ int session_create(int runs_fd, const char *project, int project_fd,
  */
 int session_add_root(struct session *s, const char *path, int dir_fd,
 		     struct err *err);
+/* The index of the innermost root that has the path; root_count: none. */
+size_t session_root_of(const struct session *s, const char *path);
 /* The name of a root's layer directory, to free: "upper" for the project (index
  * 0), "upper-1" for the next root. what: "upper" or "work". */
 char *session_root_dir(size_t index, const char *what);

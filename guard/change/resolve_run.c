@@ -324,13 +324,11 @@ static int add_operand_path(struct resolved_run *p, const char *arg,
 	const struct session *s = &p->session;
 	auto_free char *path = resolve_run_path(arg, err);
 	const char *root = s->home;
-	size_t i;
+	size_t i, k;
 
 	if (!path)
 		return -err->num;
-	for (i = 0; i < s->root_count; i++)
-		if (path_below(path, s->roots[i].path))
-			break;
+	i = session_root_of(s, path);
 	if (i < s->root_count)
 		root = s->roots[i].path;
 	else if (!root || !*root || !path_below(path, root))
@@ -344,6 +342,10 @@ static int add_operand_path(struct resolved_run *p, const char *arg,
 		p->paths = mem_zalloc(p->path_lists * sizeof(*p->paths));
 	}
 	mem_list_add(&p->paths[i], path_rest(path, root));
+	/* A directory contains the mounts below it. */
+	for (k = 1; i < s->root_count && k < s->root_count; k++)
+		if (k != i && path_below(s->roots[k].path, path))
+			mem_list_add(&p->paths[k], "");
 	return 0;
 }
 

@@ -29,12 +29,15 @@ void apply_consent_free(struct apply_consent *a)
 /* The index of the root that has the path, or root_count. */
 static size_t find_root(const struct apply_consent *a, const char *path)
 {
-	size_t i;
+	const struct session *s = &a->in->p->session;
+	size_t count = a->in->change.root_count, i = session_root_of(s, path);
 
-	for (i = 0; i < a->in->change.root_count; i++)
-		if (path_below(path, apply_plan_root_path(a->in, i)))
-			break;
-	return i;
+	/* The home directory's root follows those of the session. */
+	return i < s->root_count || (i < count &&
+				     path_below(path,
+						apply_plan_root_path(a->in, i)))
+		       ? i
+		       : count;
 }
 
 /* Appends the absolute path of an operand that the run changed. */

@@ -92,19 +92,6 @@ void apply_selection_restore(struct apply_selection *s)
 
 /* --- lines --- */
 
-/* The innermost root that has the path; root_count: none. */
-static size_t root_of(const struct session *s, const char *path)
-{
-	size_t best = s->root_count, i;
-
-	for (i = 0; i < s->root_count; i++)
-		if (path_below(path, s->roots[i].path) &&
-		    (best == s->root_count ||
-		     strlen(s->roots[i].path) > strlen(s->roots[best].path)))
-			best = i;
-	return best;
-}
-
 /* Whether the hunk adds one of the lines, or removes lines in front of, between
  * or behind them. */
 static bool hunk_touches(const struct hunk *h, const struct selected_lines *l)
@@ -181,7 +168,7 @@ static int select_item(struct apply_selection *s, const struct session *session,
 		struct selected_lines *l = &s->lines.items[i];
 		const char *path = session->roots[root].path;
 
-		if (root_of(session, l->path) != root ||
+		if (session_root_of(session, l->path) != root ||
 		    strcmp(path_rest(l->path, path), item->path) != 0)
 			continue;
 		/* The first of several ranges has divided the hunks. */

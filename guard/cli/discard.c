@@ -214,7 +214,9 @@ static int discard_paths(struct context *c, struct resolved_run *p,
 	count = changes.root_count;
 	for (i = 0; i < count; i++)
 		for (path = resolve_run_paths(p, i); path && *path; path++)
-			if (!changes_has(&groups[i].list, *path)) {
+			/* "": perhaps in a directory that was named. */
+			if ((**path || !i || i == p->session.root_count) &&
+			    !changes_has(&groups[i].list, *path)) {
 				auto_free char *shown = path_below_prefix(
 					groups[i].prefix, *path);
 

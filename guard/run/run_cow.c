@@ -14,6 +14,7 @@
 #include "guard/state/report.h"
 #include "overlay/layers.h"
 #include "overlay/mount.h"
+#include "overlay/subvolumes.h"
 
 /* The reason why the directory cannot have a layer beside the project's; 0: it
  * can. */
@@ -159,7 +160,60 @@ int run_check_cows(const struct run *run, struct err *err)
 /* Each has a layer, a snapshot and a lock of its own. */
 #define MOUNTS_MAX 64
 
-/* Each mount gets a layer of its own, or stays as it is, read-only. */
+static int add_mounts_below(struct run *run, const char *path, struct err *err);
+
+static bool is_root(const struct session *s, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++)
+		if (strcmp(s->roots[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static int add_part(struct run *run, const char *path, int fd, struct err *err)
+{
+	if (recover_project(&run->context, path, err) < 0 ||
+	    session_add_root(&run->session, path, fd, err) < 0)
+		return -err->num;
+	return add_mounts_below(run, path, err);
+}
+
+/* The other subvolumes are parts of the layer around them, but not of its
+ * snapshots. */
+static int add_subvolumes_below(struct run *run, const char *path, int fd,
+				struct err *err)
+{
+	struct session *s = &run->session;
+	char **subvolumes = NULL;
+	size_t i, left = 0;
+	int got = 0;
+
+	subvolumes_list_below(fd, path, &subvolumes);
+	for (i = 0; got == 0 && subvolumes && subvolumes[i]; i++) {
+		auto_close int part = fd_open_dir(AT_FDCWD, subvolumes[i]);
+
+		if (is_root(s, subvolumes[i]))
+			continue;
+		if (part < 0 || faccessat(part, ".", X_OK, AT_EACCESS) < 0 ||
+		    s->root_count > MOUNTS_MAX)
+			left++;
+		else
+			got = add_part(run, subvolumes[i], part, err);
+	}
+	mem_list_free(&subvolumes);
+	if (left)
+		report_note("%s below %s cannot be stored (unreadable, or more "
+			    "than %d): what a run changes there cannot be "
+			    "applied",
+			    text_count(left, "subvolume"), text_quote(path),
+			    MOUNTS_MAX);
+	return got;
+}
+
+/* Each mount gets a layer of its own, or stays as it is, read-only. A subvolume
+ * comes before the mounts in it. */
 static int add_mounts_below(struct run *run, const char *path, struct err *err)
 {
 	auto_close int fd = fd_open_dir_path(AT_FDCWD, path);
@@ -170,10 +224,14 @@ static int add_mounts_below(struct run *run, const char *path, struct err *err)
 
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(path));
+	if (add_subvolumes_below(run, path, fd, err) < 0)
+		return -err->num;
 	got = mount_list_below(fd, path, &mounts, err);
 	for (i = 0; got >= 0 && mounts && mounts[i]; i++) {
 		auto_close int mount = fd_open_dir(AT_FDCWD, mounts[i]);
 
+		if (is_root(s, mounts[i]))
+			continue; /* in a subvolume */
 		if (mount < 0 && errno == ENOTDIR)
 			continue; /* a file: a copy of it is seen */
 		/* With --home it could be any disk. */
@@ -186,11 +244,8 @@ static int add_mounts_below(struct run *run, const char *path, struct err *err)
 				   "more than %d mounts in %s: unmount some, "
 				   "or run guard in a directory with fewer",
 				   MOUNTS_MAX, text_quote(run->project));
-		else if (recover_project(&run->context, mounts[i], err) < 0 ||
-			 session_add_root(s, mounts[i], mount, err) < 0)
-			got = -err->num;
 		else
-			got = add_mounts_below(run, mounts[i], err);
+			got = add_part(run, mounts[i], mount, err);
 	}
 	mem_list_free(&mounts);
 	return got < 0 ? got : 0;
