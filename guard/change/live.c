@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +15,8 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "guard/change/resolve_run.h"
+#include "guard/sandbox/mount.h"
+#include "overlay/session_list.h"
 
 /* = number " " start */
 #define INIT "init"
@@ -106,6 +110,51 @@ int live_stop(const struct session *s, int grace_ms, struct err *err)
 		(void)send_signal(init, SIGKILL);
 	(void)wait_for_process(supervisor, -1);
 	return 1;
+}
+
+static bool has_disk(const struct mountinfo *m, const char *dev)
+{
+	size_t i;
+
+	for (i = 0; i < m->count; i++)
+		if (strcmp(m->items[i].dev, dev) == 0)
+			return true;
+	return false;
+}
+
+void live_each_disk(int runs_fd,
+		    void (*each)(void *arg, const struct session *s,
+				 const char *point, bool mounted),
+		    void *arg)
+{
+	/* btrfs has no number of a block device. */
+	static const char none[] = "0:";
+	AUTO(session_list) struct session_list list = {0};
+	AUTO(mountinfo) struct mountinfo own = {0};
+	struct err ignored;
+	size_t i, k;
+
+	if (session_list(runs_fd, true, &list, &ignored) < 0 ||
+	    mountinfo_load(0, &own, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++) {
+		const struct session *s = &list.items[i];
+		const char *init = record_get(&s->more, INIT);
+		AUTO(mountinfo) struct mountinfo m = {0};
+
+		if (!init || mountinfo_load((pid_t)strtol(init, NULL, 10), &m,
+					    &ignored) < 0)
+			continue;
+		for (k = 0; k < m.count; k++) {
+			const struct mountinfo_item *item = &m.items[k];
+
+			if (strcmp(item->point, "/") != 0 &&
+			    (strncmp(item->dev, none, strlen(none)) != 0 ||
+			     strcmp(item->type, "btrfs") == 0))
+				each(arg, s, item->point,
+				     has_disk(&own, item->dev));
+		}
+	}
 }
 
 int live_suspend(const struct session *s, struct freezer **ret, struct err *err)

@@ -33,4 +33,15 @@ int live_stop(const struct session *s, int grace_ms, struct err *err);
 int live_suspend(const struct session *s, struct freezer **ret,
 		 struct err *err);
 
+/*
+ * Calls each() for the disks in the mount table of every live run, except for
+ * the root directory's: a run has a copy of the table, which keeps a disk busy
+ * after umount(8). point: where the run has it; mounted: it is mounted outside,
+ * too. A run whose table cannot be read is left out.
+ */
+void live_each_disk(int runs_fd,
+		    void (*each)(void *arg, const struct session *s,
+				 const char *point, bool mounted),
+		    void *arg);
+
 #endif

@@ -4,6 +4,8 @@
 
 #include "base/dirtree.h"
 #include "base/library.h"
+#include "guard/change/live.h"
+#include "guard/change/resolve_run.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/styled.h"
 #include "guard/sandbox/inspect.h"
@@ -95,6 +97,22 @@ static void inspect_layers(struct doctor *d, const struct state *st)
 		print_inspection(d, &ok);
 }
 
+static void inspect_disk(void *arg, const struct session *s, const char *point,
+			 bool mounted)
+{
+	auto_free char *text = mem_printf(
+		"run %s keeps the disk busy that was unmounted from %s",
+		session_label(s), text_quote(point));
+	auto_free char *remedy = mem_printf("guard stop %s", session_label(s));
+
+	if (!mounted)
+		print_inspection(arg,
+				 &(struct inspection){.state = INSPECT_WEAKER,
+						      .name = "busy disk",
+						      .text = text,
+						      .remedy = remedy});
+}
+
 static void inspect_state_dir(struct doctor *d)
 {
 	struct inspection ok = {.name = "state"};
@@ -126,6 +144,7 @@ static void inspect_state_dir(struct doctor *d)
 		disk.remedy = "GUARD_HOME=/on/another/disk, or copies of it";
 	}
 	print_inspection(d, &disk);
+	live_each_disk(st.runs_fd, inspect_disk, d);
 	state_close(&st);
 }
 

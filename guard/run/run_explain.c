@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/agent/redactions.h"
+#include "guard/change/live.h"
+#include "guard/change/resolve_run.h"
 #include "guard/run/run.h"
 #include "overlay/mount.h"
 
@@ -184,6 +186,26 @@ static void add_owner_text(const struct path_view *v, char **text)
 		*text = TAKE(before);
 }
 
+/* A run that has the path as a disk in its mount table. */
+struct busy_disk {
+	const char *path;
+	char **text;
+};
+
+static void add_busy_text(void *arg, const struct session *s, const char *point,
+			  bool mounted)
+{
+	struct busy_disk *b = arg;
+	auto_free char *before = *b->text;
+
+	(void)mounted;
+	*b->text = strcmp(point, b->path) == 0
+			   ? mem_printf("%s; run %s keeps this disk busy until "
+					"its end",
+					before, session_label(s))
+			   : TAKE(before);
+}
+
 static int explain_path(struct explainer *e, const char *path, struct err *err)
 {
 	struct sandbox_policy policy = run_policy(&e->run);
@@ -213,6 +235,8 @@ static int explain_path(struct explainer *e, const char *path, struct err *err)
 	rule = rule_of_view(e, &v);
 	text = describe_view(e, &v, rule);
 	add_owner_text(&v, &text);
+	live_each_disk(e->run.context.state.runs_fd, add_busy_text,
+		       &(struct busy_disk){v.real, &text});
 	e->each(e->arg, path, &v, text, rule);
 	return 0;
 }
