@@ -2,12 +2,14 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "guard/change/applied_base.h"
+#include "guard/change/changeset_private.h"
 #include "guard/state/report.h"
 #include "guard/change/recover.h"
 #include "guard/change/resolve_run.h"
@@ -373,11 +375,15 @@ int changeset_execute(struct changeset *set, struct action *a, struct err *err)
 {
 	AUTO(execution) struct execution e = make_execution(set, a);
 	int workspace = set->roots[0].project.workspace_fd;
+	struct timestamp last;
 	sigset_t signals;
 	bool interrupted;
 	size_t i;
 	int got;
 
+	if (changeset_set_times(set, strcmp(a->kind, "apply") == 0, &last,
+				err) < 0)
+		return -err->num;
 	for (i = 0; i < e.count; i++) {
 		const struct project *project = &e.roots[i]->project;
 		const char *const *only = project->only;
@@ -397,5 +403,7 @@ int changeset_execute(struct changeset *set, struct action *a, struct err *err)
 	interrupted = context_restore_signals(&signals);
 	if (got == 0 && interrupted)
 		report_warning("interrupted too late: done");
+	if (got == 0)
+		changeset_wait_times(last);
 	return got;
 }

@@ -41,6 +41,7 @@ struct changeset_root {
 	size_t choice_count;
 	struct plan plan;
 	const struct transaction_layer *layer; /* or NULL; borrowed */
+	bool restores_all; /* want is a complete state, not some paths of it */
 	bool excluded; /* no part of the transaction and of the action */
 	uint64_t after; /* the snapshot after the action; 0: none */
 };

@@ -389,8 +389,10 @@ static int plan_in_place(struct restore_paths *r, struct err *err)
 
 	changeset_init(&r->change, r->c, 1);
 	root = &r->change.roots[0];
-	for (i = 0; i < r->count; i++)
+	for (i = 0; i < r->count; i++) {
 		paths[i] = r->targets[i].path;
+		root->restores_all |= !*paths[i];
+	}
 	if (r->root_missing) {
 		fd = project_open_dir(path, true, err);
 		/* An action that was interrupted there before the directory

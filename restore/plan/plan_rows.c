@@ -249,10 +249,18 @@ static int row_non_dir(struct planner *pl, const struct row *row,
 	int got;
 
 	if (same_bytes && entry_same_meta(row->base, row->want)) {
-		/* Only the mtime differs: a change of the user wins. */
+		/* Only the mtime differs: a change of the user wins. A restore
+		 * of a path does not set it back to the time from before a
+		 * product of other bytes. */
 		if (!is_row_incomplete(pl, row))
 			return entry_same_state(now, row->base) &&
-					       !entry_same_time(now, row->want)
+					       !entry_same_time(now,
+								row->want) &&
+					       !(pl->options->additive &&
+						 !planner_is_named(pl, "") &&
+						 timestamp_compare(
+							 now->mtime,
+							 row->want->mtime) > 0)
 				       ? step_change(pl, STEP_META, row,
 						     row->want, err)
 				       : 0;
@@ -368,7 +376,8 @@ static int decide_row(struct planner *pl, const struct row *row,
 	if (pl->options->missing_only && row->now.mode) {
 		if (S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode))
 			return 0;
-		pl->plan->left += row->want->mode != 0;
+		pl->plan->left += row->want->mode &&
+				  !entry_same_state(&row->now, row->want);
 		planner_skip_below(pl, row->path);
 		return 0;
 	}

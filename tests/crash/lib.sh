@@ -86,20 +86,22 @@ crash_edit() {
 	cat "$1" >text
 }
 
-# Kind, mode, owner, mtime, size, links, content and attributes of every entry.
-# A merged file has the time of the merge.
+# Kind, mode, owner, mtime, size, links, content and attributes of every entry;
+# of files without the mtime: a merged or replaced file can have the present
+# time.
 crash_look() {
 	(
 		cd "$1" || exit 1
 		find . \( -type d -printf 'd %m %U:%G %T@ %P\0' \) -o \
 			\( -type f -printf 'f %m %U:%G %T@ %P %s x%n\0' \) \
 			-o -printf '%y %m %U:%G %T@ %P -> %l\0' |
+			sed -z 's/^\(f [0-9]* [0-9:]*\) [^ ]* /\1 - /' |
 			LC_ALL=C sort -z
 		find . -type f -print0 | LC_ALL=C sort -z |
 			xargs -0 -r sha256sum -z
 		find . ! -type l -print0 | LC_ALL=C sort -z |
 			xargs -0 -r getfattr -h -d -m user -- | tr '\n' '\0'
-	) | tr '\0' '\n' | sed 's/^\(f [0-9]* [0-9:]*\) [^ ]* \(text [0-9]\)/\1 - \2/'
+	) | tr '\0' '\n'
 }
 
 # crash_revert VERB: the command line that reverts it.

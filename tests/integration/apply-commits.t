@@ -104,12 +104,12 @@ is "$(git rev-parse 'main@{1}')" "$base" 'the reflog of the branch has the move'
 gives 0 'undo' guard undo -y
 state "$T/after"
 ok 'undo moves the branch, the index and the files back' \
-	same "$T/before" "$T/after"
+	restored "$T/before" "$T/after"
 is "$(git rev-parse main)" "$base" 'the branch is where it was'
 ok 'the repository is whole after undo' git fsck --full --strict
 gives 0 'redo' guard redo -y
 state "$T/after"
-ok 'redo applies files and commits again' same "$T/applied" "$T/after"
+ok 'redo applies files and commits again' restored "$T/applied" "$T/after"
 gives 0 'undo of the redo' guard undo -y
 gives 0 'apply --commits after an undo' guard apply -y --commits "$run"
 state "$T/after"
@@ -268,10 +268,10 @@ while :; do
 			bad="$bad again-$at"
 		state "$T/after"
 	fi
-	cmp -s "$T/applied" "$T/after" || bad="$bad applied-$at"
+	restored "$T/applied" "$T/after" >"$T/x" || bad="$bad applied-$at"
 	guard undo -q -y >"$T/x" 2>&1 || bad="$bad undo-$at"
 	state "$T/after"
-	cmp -s "$T/before" "$T/after" || bad="$bad undone-$at"
+	restored "$T/before" "$T/after" >"$T/x" || bad="$bad undone-$at"
 	git for-each-ref --format='delete %(refname)' "refs/guard/$run" |
 		git update-ref --stdin
 	at=$((at + 3))
@@ -351,7 +351,7 @@ gives 1 'a second time there is nothing to do' guard apply -y --commits "$run"
 says "$err" "'fix/login' is at the commit of run $run already"
 gives 0 'undo' guard undo -y
 state "$T/after"
-ok 'undo takes the branch away and HEAD back' same "$T/before" "$T/after"
+ok 'undo takes the branch away and HEAD back' restored "$T/before" "$T/after"
 gives 0 'redo' guard redo -y
 is "$(git symbolic-ref HEAD)" refs/heads/fix/login 'redo moves HEAD again'
 git checkout -q -- b c

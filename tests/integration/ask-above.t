@@ -68,7 +68,7 @@ ok 'the snapshot before the apply has few files' \
 	test "$(files_of pre-apply)" -lt 10
 gives 0 'undo is accepted' guard undo -y
 find . | sort >"$T/after"
-ok 'undo brings back every file' same "$T/before" "$T/after"
+ok 'undo brings back every file' restored "$T/before" "$T/after"
 is "$(cat xaa sub/file)" "$(printf '1\nx')" 'undo brings back the content'
 gives 0 'discard is accepted' guard discard -y
 

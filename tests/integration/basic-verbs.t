@@ -98,14 +98,14 @@ manifest "$HOME/project" >"$T/applied"
 gives 0 'undo reverts the apply' guard undo -y
 manifest "$HOME" >"$T/after"
 ok 'after undo project and home are as before the apply' \
-	same "$T/before" "$T/after"
+	restored "$T/before" "$T/after"
 gives 0 'redo is accepted' guard redo -y
 manifest "$HOME/project" >"$T/after"
-ok 'redo restores the applied state' same "$T/applied" "$T/after"
+ok 'redo restores the applied state' restored "$T/applied" "$T/after"
 gives 0 'a further undo is accepted' guard undo -y
 manifest "$HOME" >"$T/after"
 ok 'a third undo restores the state before the apply' \
-	same "$T/before" "$T/after"
+	restored "$T/before" "$T/after"
 
 ok 'the run is pending again after undo' test -n "$(guard status -q)"
 ok 'discard drops the run' guard discard -y

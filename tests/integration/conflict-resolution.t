@@ -125,7 +125,7 @@ no '--ours deletes what only the run deleted' test -e gone/deep/file
 is "$(cat both/free)" run '--ours applies what only the run changed'
 gives 0 'undo reverts apply --ours' guard undo -y
 manifest "$HOME" >"$T/after"
-ok 'undo restores the state before --ours' same "$T/before" "$T/after"
+ok 'undo restores the state before --ours' restored "$T/before" "$T/after"
 ok 'discard drops the run' guard discard -y
 
 clash
@@ -153,7 +153,7 @@ is "$(cat both/run-deletes new gone/file)" "user
 user
 user" "undo brings back the user's edits"
 manifest both >"$T/after"
-ok 'undo restores all files that --theirs changed' same "$T/before" "$T/after"
+ok 'undo restores all files that --theirs changed' restored "$T/before" "$T/after"
 gives 0 "apply --theirs accepts the path of the user's new file" \
 	guard apply -y --theirs -- gone gone/deep/added
 says "$err" "your edit is replaced: 'gone/deep/added'"

@@ -260,7 +260,7 @@ for f in tagged tagged/file; do
 done
 gives 0 'undo reverts the merge of attributes' guard undo -y
 manifest "$HOME/project" >"$T/after"
-ok "undo restores the user's attributes" same "$T/before" "$T/after"
+ok "undo restores the user's attributes" restored "$T/before" "$T/after"
 gives 0 'redo is accepted' guard redo -y
 is "$(attrs tagged/file)" 'user.both="run" user.keep="mine" user.new="run" user.own="mine" ' \
 	'redo restores the merged attributes'

@@ -130,7 +130,7 @@ ok 'undo reverts the git setting' guard undo -y -q 1
 no 'undo removes the git setting' git config core.fsmonitor
 ok 'undo reverts the apply before it' guard undo -y -q 1
 manifest "$HOME/project" >"$T/after"
-ok 'undo restores the project' same "$T/before" "$T/after"
+ok 'undo restores the project' restored "$T/before" "$T/after"
 
 # --- an edited hunk, and edits during the review ---
 cat >"$HOME/editor.sh" <<'END'

@@ -60,7 +60,7 @@ ok 'status and status --json change no file' \
 gives 0 'apply --abort reverts the interrupted apply' guard apply --abort
 says "$err" 'rolled back'
 manifest . >"$T/after"
-ok 'apply --abort restores the project' same "$T/before" "$T/after"
+ok 'apply --abort restores the project' restored "$T/before" "$T/after"
 gives 0 'status works after apply --abort' guard status
 silent "$err" interrupted
 says "$out" "$run  ended"
@@ -71,7 +71,7 @@ no 'apply --continue deletes the file' test -e README.md
 is "$(guard status -q)" '' 'no run is pending after apply --continue'
 ok 'undo reverts the finished apply' guard undo -y -q
 manifest . >"$T/after"
-ok 'undo restores the project' same "$T/before" "$T/after"
+ok 'undo restores the project' restored "$T/before" "$T/after"
 
 # --- the project directory is missing for a while ---
 ok 'an apply is killed in the middle once more' halfway
@@ -89,7 +89,7 @@ says "$err" "apply of run $run was interrupted during its rollback"
 gives 0 'apply --abort is accepted when the project is back' guard apply --abort
 manifest . >"$T/after"
 ok 'apply --abort restores the project that was missing' \
-	same "$T/before" "$T/after"
+	restored "$T/before" "$T/after"
 
 # --- a power cut between a record and the snapshots that it names ---
 
@@ -129,7 +129,7 @@ ok 'the completed action has another snapshot' \
 	test "$(value after)" -lt 4000000000
 ok 'undo reverts the completed action' guard undo -y -q
 manifest . >"$T/after"
-ok 'undo restores the state before that action' same "$T/before" "$T/after"
+ok 'undo restores the state before that action' restored "$T/before" "$T/after"
 
 # --- apply is complete, but the snapshot after it cannot be stored ---
 
@@ -287,13 +287,13 @@ gives 1 'apply interrupted while it stages files ends with 1' "$stopat" --at 1 \
 	--only mkdirat --below "$HOME/project" --interrupt -- guard apply -y -q
 says "$err" 'interrupted: nothing was changed'
 manifest . >"$T/after"
-ok 'the interrupted apply changes no file' same "$T/before" "$T/after"
+ok 'the interrupted apply changes no file' restored "$T/before" "$T/after"
 is "$(guard status -q)" "$run" 'the run is still pending after the interrupt'
 gives 1 'apply interrupted between two renames ends with 1' "$stopat" --at 5 \
 	--only renameat2 --below "$HOME/project" --interrupt -- guard apply -y
 says "$err" 'interrupted: all changes were rolled back'
 manifest . >"$T/after"
-ok 'the interrupted apply is rolled back' same "$T/before" "$T/after"
+ok 'the interrupted apply is rolled back' restored "$T/before" "$T/after"
 is "$(guard status -q)" "$run" 'the run is still pending after the rollback'
 silent "$err" 'guard undo'
 ok 'an apply is killed in the middle before a failing --continue' halfway
@@ -319,7 +319,7 @@ gives 0 'log --actions lists that apply' guard log --actions
 says "$out" "run=$run"
 gives 0 'undo reverts it' guard undo -y -q
 manifest . >"$T/after"
-ok 'undo restores the project' same "$T/before" "$T/after"
+ok 'undo restores the project' restored "$T/before" "$T/after"
 
 # --- Ctrl-C while a large file is copied ---
 ok 'discard drops the run' guard discard -y -q "$run"
@@ -363,5 +363,5 @@ gives 1 'restore interrupted while it copies ends with 1' \
 says "$err" 'interrupted: nothing was changed'
 ok 'undo without an interrupt is accepted' guard undo -y -q
 manifest . >"$T/after"
-ok 'undo restores the large file' same "$T/before" "$T/after"
+ok 'undo restores the large file' restored "$T/before" "$T/after"
 finish

@@ -45,7 +45,7 @@ is "$(guard status -q)" '' 'no run is pending after the apply'
 applies 1 'the example refuses to apply the run twice' y "$run"
 ok 'guard undo takes the apply back' guard undo -y
 manifest "$HOME" >"$T/after"
-ok 'the files are as before the apply' same "$T/before" "$T/after"
+ok 'the files are as before the apply' restored "$T/before" "$T/after"
 ok 'the run is discarded' guard discard -y
 
 ok 'a run changes a file' guard run -q -- sh -c 'echo run >src/f1.c'

@@ -33,7 +33,7 @@ manifest "$HOME" >"$T/before"
 back() {
 	guard undo -q -y
 	manifest "$HOME" >"$T/after"
-	ok 'undo restores both directories' same "$T/before" "$T/after"
+	ok 'undo restores both directories' restored "$T/before" "$T/after"
 }
 
 # --- one end is named ---

@@ -207,7 +207,7 @@ is "$(tail -n 1 lonely)" eighty 'the moved and edited file has its new content'
 no 'the moved file is gone from its old path' test -e alone
 ok 'undo reverts the moves' guard undo -y
 manifest "$HOME/project" >"$T/after"
-ok 'undo restores the project' same "$T/before" "$T/after"
+ok 'undo restores the project' restored "$T/before" "$T/after"
 
 ok 'review accepts all changes' answers review y y y y y y y
 has "$out" '1 deleted, 7 moved, 1 created'
@@ -216,7 +216,7 @@ is "$(head -n 1 branch/in/s)" 's 1' 'the new directory has the files'
 gives 0 'undo reverts all changes' guard undo -y
 has "$out" '^  R  branch/ -> trunk/  (3 files)$'
 manifest "$HOME/project" >"$T/after"
-ok 'undo restores the project again' same "$T/before" "$T/after"
+ok 'undo restores the project again' restored "$T/before" "$T/after"
 
 # A directory is split: of one file only the new half is accepted.
 ok 'review accepts one half of a part of a moved directory' \

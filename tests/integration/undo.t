@@ -49,12 +49,12 @@ ok 'undo -n with an edited file changes no file' same "$T/edited" "$T/after"
 cp -p "$HOME/saved-one" file-one
 gives 0 'undo 2 reverts two actions' guard undo -y 2
 manifest "$HOME/project" >"$T/after"
-ok 'after undo 2 all is as after the first apply' same "$T/one" "$T/after"
+ok 'after undo 2 all is as after the first apply' restored "$T/one" "$T/after"
 is "$(guard status -q | wc -l)" 2 'the two reverted runs are pending again'
 gives 0 'undo 1 reverts one more action' guard undo -y 1
 manifest "$HOME/project" >"$T/after"
 ok 'after all undos the project is as before the first apply' \
-	same "$T/before" "$T/after"
+	restored "$T/before" "$T/after"
 gives 1 'undo is refused when no action is left' guard undo -y 1
 says "$err" 'nothing is left to undo'
 gives 1 'undo -y without a number is refused directly after an undo' \
@@ -64,10 +64,10 @@ says "$err" 'guard redo'
 gives 0 'redo repeats the last undone action' guard redo -y
 says "$err" 'is redone'
 manifest "$HOME/project" >"$T/after"
-ok 'the redone apply restores all of its changes' same "$T/one" "$T/after"
+ok 'the redone apply restores all of its changes' restored "$T/one" "$T/after"
 gives 0 'undo 1 counts a redone apply' guard undo -y 1
 manifest "$HOME/project" >"$T/after"
-ok 'undo of the redone apply restores the project' same "$T/before" "$T/after"
+ok 'undo of the redone apply restores the project' restored "$T/before" "$T/after"
 for id in $(guard status -q); do
 	ok 'guard discard drops the run' guard discard -y "$id"
 done
@@ -116,7 +116,7 @@ shut() {
 	gives 0 'undo accepts files of mode 000' guard undo -y
 	manifest . >"$T/after"
 	ok 'undo restores files that became unreadable' \
-		same "$T/before" "$T/after"
+		restored "$T/before" "$T/after"
 	is "$(cat shut)" secret \
 		'undo restores the content of a file of mode 000'
 	ok 'guard discard drops the run of mode 000' guard discard -y
@@ -167,7 +167,7 @@ new' 'apply leaves no staging file in a read-only directory'
 manifest . >"$T/closed"
 gives 0 'undo accepts a read-only project directory' guard undo -q -y
 manifest . >"$T/after"
-ok 'undo restores the read-only project directory' same "$T/before" "$T/after"
+ok 'undo restores the read-only project directory' restored "$T/before" "$T/after"
 at=1 wrong=''
 while :; do
 	"$stopat" --count "$T/count" --at $at --only chmod \
@@ -401,7 +401,7 @@ for call in getdents openat2 statx; do
 				wrong="$wrong $at"
 		fi
 		manifest . >"$T/after"
-		same "$T/before" "$T/after" >"$out" || wrong="$wrong $at"
+		restored "$T/before" "$T/after" >"$out" || wrong="$wrong $at"
 		[ -z "$wrong" ] || break
 		[ $at -le "$count" ] || break
 		at=$((at + 1 + count / 30))
@@ -485,7 +485,7 @@ for sequence in uuuu uuur uuru uurr uruu urur urru urrr \
 		manifest . >"$T/now"
 		expected=$T/state$at
 		[ $at -ne 1 ] || expected=$T/edited
-		cmp -s "$expected" "$T/now" || wrong="$wrong $sequence:$at differs"
+		restored "$expected" "$T/now" >"$out" || wrong="$wrong $sequence:$at differs"
 		pending=$(guard status -q | wc -l)
 		[ "$pending" -eq $((at < 2)) ] ||
 			wrong="$wrong $sequence:$at pending=$pending"

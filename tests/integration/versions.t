@@ -53,7 +53,7 @@ is "$(cat README.md)" broken 'restore --dry-run changes no file'
 gives 0 'restore accepts one file' guard restore -y README.md
 manifest "$HOME/project" >"$T/after"
 ok 'restore brings back content and metadata of the file' \
-	same "$T/before" "$T/after"
+	restored "$T/before" "$T/after"
 gives 0 'restore stores the replaced content first' guard log README.md
 echo 'written later' >later.txt
 rm -rf src
@@ -158,7 +158,7 @@ gives 0 'restore accepts the path of a deleted project' \
 	guard restore -y --at 1 "$HOME/project"
 manifest "$HOME/project" >"$T/after"
 ok 'restore brings back every byte, mtime, mode, link and xattr' \
-	same "$T/before" "$T/after"
+	restored "$T/before" "$T/after"
 ok 'git fsck accepts the restored repository' \
 	git -C "$HOME/project" fsck --strict
 
@@ -215,7 +215,7 @@ if [ "$me" != root ]; then
 		guard restore -y --at 1 "$HOME/project"
 	manifest "$HOME/project" >"$T/after"
 	ok 'restore brings back the project in an emptied home' \
-		same "$T/before" "$T/after"
+		restored "$T/before" "$T/after"
 fi
 # --- several snapshots at once ---
 mkdir "$HOME/busy"

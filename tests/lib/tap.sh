@@ -328,13 +328,24 @@ same() {
 	}
 }
 
+# restored FILE FILE: whether two manifests are equal but for the mtimes of
+# files. Undo and restore give the present time to a replaced file.
+restored() {
+	for file in "$1" "$2"; do
+		sed -z 's/^\(f [0-9]* [0-9:]*\) [0-9.]* /\1 /' "$file" |
+			LC_ALL=C sort -z >"$file.timeless"
+	done
+	same "$1.timeless" "$2.timeless"
+}
+
 # contained FILE FILE: whether every line of the first manifest is in the
-# second. A restore keeps new entries; therefore mtimes of directories and
-# numbers of links are not compared.
+# second. A restore keeps new entries, and gives the present time to a replaced
+# file; therefore mtimes of directories and files and numbers of links are not
+# compared.
 contained() {
 	for file in "$1" "$2"; do
 		tr '\0' '\n' <"$file" | sed -e 's/ x[0-9]*$//' \
-			-e 's/^\(d [0-9]* [0-9:]*\) [0-9.]* /\1 /' |
+			-e 's/^\([df] [0-9]* [0-9:]*\) [0-9.]* /\1 /' |
 			LC_ALL=C sort >"$file.lines"
 	done
 	lost=$(LC_ALL=C comm -23 "$1.lines" "$2.lines")
