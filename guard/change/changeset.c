@@ -15,6 +15,7 @@
 #include "guard/change/resolve_run.h"
 #include "overlay/session_base.h"
 #include "overlay/session_list.h"
+#include "restore/plan/unit.h"
 
 /* Less is read in no time, and a snapshot of all of it is worth more. */
 #define LARGE_PROJECT 2000
@@ -85,6 +86,7 @@ int changeset_inspect_root(struct changeset *set, size_t index,
 
 	snapshot_free(&root->now);
 	root->now = (struct snapshot){0};
+	unit_add_paths(root->project.fd, &root->only);
 	root->project.only = (const char *const *)root->only;
 	return project_inspect(set->c->store, &root->project, reason, run_id,
 			       &root->now, err);
@@ -381,7 +383,7 @@ int changeset_execute(struct changeset *set, struct action *a, struct err *err)
 	size_t i;
 	int got;
 
-	if (changeset_set_times(set, strcmp(a->kind, "apply") == 0, &last,
+	if (changeset_times_set(set, strcmp(a->kind, "apply") == 0, &last,
 				err) < 0)
 		return -err->num;
 	for (i = 0; i < e.count; i++) {
@@ -404,6 +406,6 @@ int changeset_execute(struct changeset *set, struct action *a, struct err *err)
 	if (got == 0 && interrupted)
 		report_warning("interrupted too late: done");
 	if (got == 0)
-		changeset_wait_times(last);
+		changeset_times_wait(last);
 	return got;
 }

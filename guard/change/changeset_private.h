@@ -25,10 +25,10 @@
 
 /* Sets the times in the steps of all plans, before the transaction. apply: of
  * a run, by the rule above. *ret_last: the latest of the new times, or 0. */
-int changeset_set_times(struct changeset *set, bool apply,
+int changeset_times_set(struct changeset *set, bool apply,
 			struct timestamp *ret_last, struct err *err);
 /* Returns when the time is past; for a time more than two seconds ahead, at
  * once. */
-void changeset_wait_times(struct timestamp last);
+void changeset_times_wait(struct timestamp last);
 
 #endif

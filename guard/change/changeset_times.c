@@ -152,7 +152,7 @@ static struct timestamp present_time(const struct build_times *b)
 	return at;
 }
 
-int changeset_set_times(struct changeset *set, bool apply,
+int changeset_times_set(struct changeset *set, bool apply,
 			struct timestamp *ret_last, struct err *err)
 {
 	struct build_times b = {.apply = apply};
@@ -181,7 +181,7 @@ int changeset_set_times(struct changeset *set, bool apply,
 	return got;
 }
 
-void changeset_wait_times(struct timestamp last)
+void changeset_times_wait(struct timestamp last)
 {
 	struct timespec until = {.tv_sec = last.sec, .tv_nsec = last.nsec};
 

@@ -15,6 +15,7 @@
 #include "guard/change/applied_base.h"
 #include "guard/change/apply_log.h"
 #include "overlay/session_base.h"
+#include "restore/plan/unit.h"
 #include "restore/transaction.h"
 #include "snapshot/walk/take.h"
 
@@ -219,6 +220,7 @@ static int take_root(struct store *store, const struct state *state,
 	};
 	int got = list_paths(store, changes, root->left, &only, err);
 
+	unit_add_paths(changes->lower_fd, &only);
 	options.only = (const char *const *)only;
 	if (got == 0)
 		got = take_snapshot(store, &options, &base, err);

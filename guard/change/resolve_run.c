@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/state/report.h"
+#include "restore/plan/unit.h"
 #include "overlay/session_list.h"
 
 #define ID_LEAST 2
@@ -576,6 +577,56 @@ static bool add_half(struct halves *h, const struct changes_across *m)
 	return true;
 }
 
+static bool is_database(const struct changes_root *root, const char *path)
+{
+	struct err ignored;
+	auto_close int now = changes_open(root, path, true, &ignored);
+	auto_close int old =
+		now < 0 ? changes_open(root, path, false, &ignored) : -1;
+	char head[UNIT_HEAD];
+	ssize_t len = read(now < 0 ? old : now, head, sizeof(head));
+
+	return len > 0 && unit_head_fits(UNIT_MAIN, head, (size_t)len);
+}
+
+static void report_unit(const struct changes_root *root, const char *path,
+			const char *main, const char *done)
+{
+	auto_free char *member = mem_printf("%s%s", root->prefix, path);
+	auto_free char *whole = mem_printf("%s%s", root->prefix, main);
+
+	report_note("%s is %s too: it is a part of the database %s",
+		    text_quote(member), done, text_quote(whole));
+}
+
+/* A path of a database names all members that the run has changed. true: the
+ * paths have more members. */
+static bool add_unit(struct halves *h, size_t root, const char *sidecar)
+{
+	const struct changes_root *of = &h->changes->roots[root];
+	auto_free char *main = mem_strndup(sidecar, unit_stem(sidecar));
+	bool named = false, more = false;
+	size_t i;
+
+	for (i = 0; *main && i < UNIT_MEMBERS; i++) {
+		auto_free char *path = unit_path(main, (enum unit_member)i);
+
+		named |= is_named(h->lists[root], path);
+	}
+	for (i = 0; named && i < UNIT_MEMBERS; i++) {
+		auto_free char *path = unit_path(main, (enum unit_member)i);
+
+		if (is_named(h->lists[root], path) ||
+		    !changes_has(&of->list, path) || !is_database(of, main))
+			continue;
+		if (i != UNIT_SHM)
+			report_unit(of, path, main, h->done);
+		mem_list_add(&h->lists[root], path);
+		more = true;
+	}
+	return more;
+}
+
 void resolve_run_add_halves(const struct changes *c, char ***lists, bool only,
 			    const char *done)
 {
@@ -597,6 +648,10 @@ void resolve_run_add_halves(const struct changes *c, char ***lists, bool only,
 
 				more |= add_half(&h, &within);
 			}
+		for (i = 0; i < c->root_count; i++)
+			for (k = 0; k < c->roots[i].list.count; k++)
+				more |= add_unit(
+					&h, i, c->roots[i].list.items[k].path);
 	} while (more);
 	if (h.count > HALVES_SHOWN)
 		report_note("and the other names of %s",
@@ -608,9 +663,10 @@ void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
 {
 	struct changes view;
 
-	if (!p->paths || !names_half(p, c))
+	if (!p->paths)
 		return;
-	changes_find_moves(c);
+	if (names_half(p, c))
+		changes_find_moves(c);
 	view = *c;
 	if (p->within_roots)
 		view.across.count = 0;

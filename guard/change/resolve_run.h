@@ -98,8 +98,9 @@ int resolve_run_check(const struct resolved_run *p, const struct changes *c,
 		      struct err *err);
 void resolve_run_filter(const struct resolved_run *p, struct changes *c);
 /* For each move of which the paths name one half: adds the other half to the
- * paths (only: leaves it out), and reports it. done: "applied". The changes are
- * complete, in the order of the scan. */
+ * paths (only: leaves it out), and reports it. done: "applied". The same for
+ * the members of a database (restore/plan/unit.h). The changes are complete, in
+ * the order of the scan. */
 void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
 			   const char *done);
 /* The same for any lists of paths, one for each root, after

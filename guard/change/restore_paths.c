@@ -14,6 +14,7 @@
 #include "guard/change/recover.h"
 #include "guard/state/report.h"
 #include "restore/create_file.h"
+#include "restore/plan/unit.h"
 #include "snapshot/tree/catalog.h"
 #include "snapshot/walk/take.h"
 
@@ -221,6 +222,48 @@ static int add_outside_link(void *arg, const char *path, const struct entry *e,
 	return tree_editor_put(p->ed, path, &now, err);
 }
 
+/* The unit of a target, in its snapshot or (now, may be NULL) at present. */
+static int unit_of_target(struct store *store, const struct restore_target *t,
+			  const struct entry *now, struct unit *ret,
+			  struct err *err)
+{
+	AUTO(lookup)
+	struct lookup then = {.store = store, .root = &t->snapshot.root};
+	AUTO(lookup) struct lookup is = {.store = store, .root = now};
+	struct lookup *const trees[] = {&then, &is};
+
+	return S_ISREG(t->entry.mode)
+		       ? unit_of(trees, now ? 2 : 1, t->path, ret, err)
+		       : 0;
+}
+
+/* The other members of the target's unit come from the same snapshot: those
+ * that it lacks are deleted. name: of the target in ed. */
+static int put_unit(struct store *store, struct tree_editor *ed,
+		    const struct restore_target *t, const struct entry *now,
+		    const char *name, struct err *err)
+{
+	AUTO(unit) struct unit u = {{NULL}};
+	auto_free char *dir = path_parent(name);
+	int got = unit_of_target(store, t, now, &u, err);
+	size_t i;
+
+	for (i = 0; i < UNIT_MEMBERS && got > 0; i++) {
+		AUTO(entry) struct entry e = {0};
+		auto_free char *path = NULL;
+
+		if (!u.paths[i] || strcmp(u.paths[i], t->path) == 0)
+			continue;
+		path = path_join(dir, path_name(u.paths[i]));
+		if (tree_lookup(store, &t->snapshot.root, u.paths[i], &e, err) <
+			    0 ||
+		    (e.mode ? tree_editor_put(ed, path, &e, err)
+			    : tree_editor_remove(ed, path, err)) < 0)
+			return -err->num;
+	}
+	return got < 0 ? got : 0;
+}
+
 /* Puts one target into ed, which has started from it when it is the root. */
 static int put_target(const struct restore_request *w, struct tree_editor *ed,
 		      const struct restore_target *t, struct err *err)
@@ -235,7 +278,8 @@ static int put_target(const struct restore_request *w, struct tree_editor *ed,
 	};
 
 	if (*t->path && (put_missing_parents(w, ed, t, err) < 0 ||
-			 tree_editor_put(ed, t->path, &t->entry, err) < 0))
+			 tree_editor_put(ed, t->path, &t->entry, err) < 0 ||
+			 put_unit(w->store, ed, t, w->now, t->path, err) < 0))
 		return -err->num;
 	if (skip_all_unread(w, t, t->path, ed, err) < 0)
 		return -err->num;
@@ -439,9 +483,13 @@ static int execute_in_place(struct restore_paths *r, struct err *err)
 
 static bool is_single_file(const struct restore_paths *r)
 {
+	AUTO(unit) struct unit u = {{NULL}};
+	struct err ignored;
+
 	return r->count == 1 &&
 	       create_file_possible(&r->targets[0].entry,
-				    path_name(r->targets[0].arg));
+				    path_name(r->targets[0].arg)) &&
+	       unit_of_target(r->c->store, r->targets, NULL, &u, &ignored) == 0;
 }
 
 static int plan_elsewhere(struct restore_paths *r, struct err *err)
@@ -468,6 +516,8 @@ static int plan_elsewhere(struct restore_paths *r, struct err *err)
 		const char *name = path_name(t->arg);
 
 		got = tree_editor_put(ed, name, &t->entry, err);
+		if (got == 0)
+			got = put_unit(w.store, ed, t, NULL, name, err);
 		if (got == 0)
 			got = skip_all_unread(&w, t, name, ed, err);
 	}

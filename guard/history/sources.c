@@ -12,6 +12,7 @@
 #include "guard/history/history.h"
 #include "guard/history/pathglob.h"
 #include "guard/state/report.h"
+#include "restore/plan/unit.h"
 #include "guard/change/resolve_run.h"
 #include "snapshot/tree/catalog.h"
 #include "snapshot/tree/time_spec.h"
@@ -448,12 +449,21 @@ int sources_check_free(const struct sources *s, const char *dir,
 		const char *name = path_name(s->items[i].arg);
 		auto_free char *path = path_join(dir, name);
 		struct stat st;
+		int fits = unit_is_main(s->store, &s->items[i].entry, err);
 
-		if (lstat(path, &st) == 0)
-			return fail(err, EEXIST,
-				    "%s already exists: restore into another "
-				    "directory",
-				    text_quote(path));
+		/* A database would read the sidecars of another one. */
+		for (k = 0; k < UNIT_MEMBERS && fits >= 0; k++) {
+			auto_free char *member =
+				unit_path(path, (enum unit_member)k);
+
+			if ((!k || fits) && lstat(member, &st) == 0)
+				return fail(err, EEXIST,
+					    "%s already exists: restore into "
+					    "another directory",
+					    text_quote(member));
+		}
+		if (fits < 0)
+			return fits;
 		for (k = 0; k < i; k++)
 			if (strcmp(path_name(s->items[k].arg), name) == 0)
 				return fail(err, EEXIST,

@@ -71,6 +71,8 @@ enum conflict_kind {
 			     plan.kept */
 	CONFLICT_UNMERGED, /* a text to merge, and libgit2 is missing: no
 			      decision for a side replaces the merge */
+	CONFLICT_UNIT, /* a database with sidecars (unit.h) changed on both
+			  sides */
 };
 
 struct conflict {

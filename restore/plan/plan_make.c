@@ -78,6 +78,9 @@ const char *conflict_text(enum conflict_kind kind)
 		       "stored: no version to compare with";
 	case CONFLICT_INCOMPLETE:
 		return "could not be read completely when it was stored";
+	case CONFLICT_UNIT:
+		return "a SQLite database that changed on both sides, with its "
+		       "-wal and -journal";
 	case CONFLICT_GIT:
 		return "HEAD, refs or index of this .git changed in the "
 		       "project since then";

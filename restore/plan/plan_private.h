@@ -7,6 +7,7 @@
  *	plan_links.c	hard links of the steps' files
  *	plan_rows.c	visits the differences of base and want (one row each)
  *			and decides by the entry in now
+ *	plan_unit.c	databases with sidecars
  *	plan_below.c	directories that want deletes
  *	plan_merge.c	merge of contents
  *	plan_meta.c	merge of mode, owner and xattrs
@@ -82,6 +83,9 @@ enum plan_resolve planner_resolve(const struct planner *pl, const char *path);
 bool planner_takes_theirs(const struct planner *pl, const char *path);
 /* Whether this very path is in options->paths. */
 bool planner_is_named(const struct planner *pl, const char *path);
+/* 1: the entry changed after the start of the run and before it was stored, so
+ * that base tells nothing; 0: not; or a negative errno. */
+int planner_moved(struct planner *pl, const struct row *row, struct err *err);
 /* Sets the source of all steps from number `from` on. */
 void planner_set_how(struct planner *pl, size_t from, enum step_how how);
 /* 1: done by steps, or already equal; 0: cannot be merged; or a negative
@@ -114,6 +118,9 @@ int step_change_type(struct planner *pl, const struct row *row,
  * their final order. */
 int plan_links(struct planner *pl, struct err *err);
 
+/* 1: the path belongs to a unit (unit.h), which is decided; 0: it does not, or
+ * the unit has no change; or a negative errno. */
+int plan_unit(struct planner *pl, const char *path, struct err *err);
 enum plan_below_verdict {
 	PLAN_BELOW_KEPT, /* conflicts were added */
 	PLAN_BELOW_DELETED, /* completely */

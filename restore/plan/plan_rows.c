@@ -12,35 +12,6 @@
 
 /* --- conflicts --- */
 
-/* Whether the entry changed after the start of the run and before it was
- * stored, so that base tells nothing. For a name that base does not have,
- * its topmost missing parent is looked up: the user may have deleted it in
- * between. */
-static int moved_since_start(struct planner *pl, const struct row *row,
-			     struct err *err)
-{
-	const struct snapshot *s = pl->options->base_notes;
-	auto_free char *path = mem_strdup(row->path);
-
-	if (!s || !s->note_count || (pl->options->partial && !row->base->mode))
-		return 0;
-	if (row->base->mode)
-		return snapshot_moved(s, path, true);
-	while (*path) {
-		AUTO(entry) struct entry e = {0};
-		auto_free char *up = path_parent(path);
-		int got = lookup_find(&pl->find_base, up, &e, err);
-
-		if (got < 0)
-			return got;
-		if (got)
-			break;
-		free(path);
-		path = TAKE(up);
-	}
-	return snapshot_moved(s, path, false);
-}
-
 static bool is_noted_now(const struct planner *pl, const char *path)
 {
 	const struct snapshot *s = pl->options->now_notes;
@@ -80,7 +51,7 @@ static int add_unknown_conflict(struct planner *pl, const struct row *row,
 		planner_conflict_subtree(pl, CONFLICT_INCOMPLETE, row->path);
 		return 1;
 	}
-	got = moved_since_start(pl, row, err);
+	got = planner_moved(pl, row, err);
 	if (got != 1)
 		return got;
 	if (planner_takes_theirs(pl, row->path)) {
@@ -339,7 +310,7 @@ static int row_dir(struct planner *pl, const struct row *row, struct err *err)
 		planner_conflict_subtree(pl, CONFLICT_INCOMPLETE, row->path);
 		return 0;
 	}
-	got = moved_since_start(pl, row, err);
+	got = planner_moved(pl, row, err);
 	if (got < 0)
 		return got;
 	if (got && planner_takes_theirs(pl, row->path)) {
@@ -413,6 +384,11 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 		row.want = &planner_nothing;
 	if (pl->skip && path_below(path, pl->skip))
 		return 0;
+	if (!S_ISDIR(row.base->mode) && !S_ISDIR(row.want->mode)) {
+		got = plan_unit(pl, path, err);
+		if (got)
+			return got < 0 ? got : 0;
+	}
 	if (pathset_contains(&pl->except, path) ||
 	    (!S_ISDIR(row.want->mode) &&
 	     pathset_has_below(&pl->except, path))) {

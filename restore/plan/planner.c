@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/path.h"
 #include "base/sorted.h"
 #include "restore/plan/plan_private.h"
 
@@ -141,4 +143,30 @@ void step_push(struct planner *pl, enum step_kind kind, const char *path,
 	s->path = mem_strdup(path);
 	entry_copy(&s->from, from);
 	entry_copy(&s->to, to);
+}
+
+/* For a name that base does not have, its topmost missing parent is looked up:
+ * the user may have deleted it in between. */
+int planner_moved(struct planner *pl, const struct row *row, struct err *err)
+{
+	const struct snapshot *s = pl->options->base_notes;
+	auto_free char *path = mem_strdup(row->path);
+
+	if (!s || !s->note_count || (pl->options->partial && !row->base->mode))
+		return 0;
+	if (row->base->mode)
+		return snapshot_moved(s, path, true);
+	while (*path) {
+		AUTO(entry) struct entry e = {0};
+		auto_free char *up = path_parent(path);
+		int got = lookup_find(&pl->find_base, up, &e, err);
+
+		if (got < 0)
+			return got;
+		if (got)
+			break;
+		free(path);
+		path = TAKE(up);
+	}
+	return snapshot_moved(s, path, false);
 }

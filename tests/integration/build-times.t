@@ -13,6 +13,7 @@ begin() {
 	guard status -q | while read -r id _; do guard discard -q -y "$id"; done
 	rm -rf ./* .ninja* && mkdir src
 	printf 'prog: src/a.c b.h\n\tcat src/a.c b.h >prog\n' >Makefile
+	# shellcheck disable=SC2016 # of ninja
 	printf 'rule cat\n  command = cat $in >$out\nbuild out: cat src/a.c b.h\n' \
 		>build.ninja
 	echo 'old' >src/a.c
