@@ -252,13 +252,13 @@ static int copytree(int from_fd, const char *name, int to_fd,
 	return rc;
 }
 
-static int rename_to_target(const struct exdev_rename *m, const char *from,
-			    int from_fd)
+static int rename_to_target(const struct exdev_rename *m)
 {
 	unsigned int flags = m->no_replace ? RENAME_NOREPLACE : 0;
 
-	return renameat2(from_fd, from, m->to_fd, m->to, flags) < 0 ? -errno
-								    : 0;
+	return renameat2(m->to_fd, m->temporary, m->to_fd, m->to, flags) < 0
+		       ? -errno
+		       : 0;
 }
 
 /* Checks that the kernel skips after overlayfs has refused; they save a useless
@@ -352,11 +352,8 @@ int rename_exdev(const struct exdev_rename *m)
 {
 	struct timespec began; /* same clock as the files' times */
 	struct err err;
-	int rc = rename_to_target(m, m->from, m->from_fd);
+	int rc = check_rename_target(m);
 
-	if (rc != -EXDEV)
-		return rc;
-	rc = check_rename_target(m);
 	if (rc < 0)
 		return rc;
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &began);
@@ -365,7 +362,7 @@ int rename_exdev(const struct exdev_rename *m)
 		return undo_copied_tree(m, err.num == EINTR ? -EINTR : -EXDEV);
 	if (!m->how.keep_on(m->how.arg))
 		return undo_copied_tree(m, -EINTR);
-	rc = rename_to_target(m, m->temporary, m->to_fd);
+	rc = rename_to_target(m);
 	if (rc < 0)
 		return undo_copied_tree(m, rc);
 	/* The rename is complete and visible; the rest is cleanup. */

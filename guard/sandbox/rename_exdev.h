@@ -43,9 +43,9 @@ struct exdev_rename {
 	struct copytree_options how; /* keep_on false: undo, -EINTR */
 };
 
-/* Tries a plain rename first. Returns 0 or the negative errno of rename(2);
- * -EXDEV if the three steps are impossible as well; -EINTR if keep_on returned
- * false. */
+/* Called after a plain rename returned EXDEV. Returns 0 or the negative errno
+ * of rename(2); -EXDEV if the three steps are impossible as well; -EINTR if
+ * keep_on returned false. */
 int rename_exdev(const struct exdev_rename *m);
 
 #endif

@@ -48,6 +48,7 @@ struct name {
 	char path[PATH_MAX];
 	char last[NAME_MAX + 1];
 	int parent_fd;
+	bool in_start; /* the path is a single name */
 };
 
 static void name_free(struct name *n)
@@ -124,20 +125,31 @@ static bool is_caller_dir(pid_t pid, const struct name *n)
 	       S_ISDIR(st.st_mode);
 }
 
+/* Opens the directory where the caller's path starts. other: a name whose
+ * parent is open and often the same directory, or NULL. */
+static int open_start(pid_t pid, const struct name *n, const struct name *other)
+{
+	char text[48];
+
+	if (other && other->in_start && other->dirfd == n->dirfd &&
+	    n->path[0] != '/')
+		return fcntl(other->parent_fd, F_DUPFD_CLOEXEC, 0);
+	caller_start_path(pid, n, text);
+	return open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 /* Opens the parent directory. Trailing slashes are ignored: the name is a
  * directory. "." and ".." are left to the kernel, which has errors for them. */
-static bool open_rename_parent(pid_t pid, struct name *n)
+static bool open_rename_parent(pid_t pid, struct name *n,
+			       const struct name *other)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
 		.resolve = RESOLVE_NO_MAGICLINKS,
 	};
-	auto_close int start = -1;
-	char text[48];
+	auto_close int start = open_start(pid, n, other);
 	size_t len = strlen(n->path), begin;
 
-	caller_start_path(pid, n, text);
-	start = open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	while (len && n->path[len - 1] == '/')
 		len--;
 	begin = len;
@@ -148,6 +160,7 @@ static bool open_rename_parent(pid_t pid, struct name *n)
 	memcpy(n->last, n->path + begin, len - begin);
 	n->last[len - begin] = '\0';
 	if (begin == 0) {
+		n->in_start = true;
 		n->parent_fd = TAKE_FD(start);
 		return true;
 	}
@@ -157,8 +170,8 @@ static bool open_rename_parent(pid_t pid, struct name *n)
 	return n->parent_fd >= 0;
 }
 
-/* True if the rename stays on one mount of overlayfs. */
-static bool on_one_layer(const struct name *from, const struct name *to)
+/* True if the rename stays on one mount. */
+static bool on_one_mount(const struct name *from, const struct name *to)
 {
 	struct statx a, b, c;
 
@@ -169,8 +182,7 @@ static bool on_one_layer(const struct name *from, const struct name *to)
 		     STATX_MNT_ID | STATX_TYPE, &b) == 0 &&
 	       statx(to->parent_fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &c) == 0 &&
 	       S_ISDIR(b.stx_mode) && a.stx_mnt_id == b.stx_mnt_id &&
-	       a.stx_mnt_id == c.stx_mnt_id &&
-	       fstype_of_fd(from->parent_fd)->traits & FSTYPE_OVERLAY;
+	       a.stx_mnt_id == c.stx_mnt_id;
 }
 
 /* EPERM means that the caller is not dumpable: its memory and descriptors are
@@ -228,8 +240,9 @@ static bool read_rename_arguments(struct rename_notifier *r,
 		*to = other;
 		is_dir = is_caller_dir(pid, from);
 	}
-	return is_dir && open_rename_parent(pid, from) &&
-	       open_rename_parent(pid, to) && on_one_layer(from, to) &&
+	return is_dir && open_rename_parent(pid, from, NULL) &&
+	       open_rename_parent(pid, to, from) &&
+	       fstype_of_fd(from->parent_fd)->traits & FSTYPE_OVERLAY &&
 	       /* The notification is still valid, so pid was the caller's all
 		* the time and not reused. */
 	       ioctl(r->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
@@ -283,7 +296,7 @@ static time_t unwritten_before(const struct rename_notifier *r)
 static void __attribute__((noreturn))
 run_rename_worker(const struct rename_notifier *r, uint64_t id,
 		  const struct name *from, const struct name *to,
-		  unsigned int flags, const char *temporary)
+		  bool no_replace, const char *temporary)
 {
 	struct waiting_caller w = {r->listener, id};
 	struct exdev_rename m = {
@@ -292,7 +305,7 @@ run_rename_worker(const struct rename_notifier *r, uint64_t id,
 		.to_fd = to->parent_fd,
 		.to = to->last,
 		.temporary = temporary,
-		.no_replace = flags & RENAME_NOREPLACE,
+		.no_replace = no_replace,
 		.how = {is_caller_waiting, &w, unwritten_before(r)},
 	};
 	struct sigaction action = {.sa_handler = stop_rename_worker};
@@ -305,15 +318,7 @@ run_rename_worker(const struct rename_notifier *r, uint64_t id,
 	(void)sigaddset(&term, SIGTERM);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigprocmask(SIG_UNBLOCK, &term, NULL);
-	/* An exchange is left to the kernel: it has no equivalent in several
-	 * steps. */
-	if (!(flags & RENAME_EXCHANGE))
-		rc = rename_exdev(&m);
-	else
-		rc = renameat2(from->parent_fd, from->last, to->parent_fd,
-			       to->last, RENAME_EXCHANGE) < 0
-			     ? -errno
-			     : 0;
+	rc = rename_exdev(&m);
 	reply_to_notification(r, id, rc == -EINTR ? EXDEV : -rc, false);
 	_exit(rc == -EXDEV ? STATUS_REFUSED : 0);
 }
@@ -345,26 +350,20 @@ static void record_unreadable_rename(struct rename_notifier *r)
 
 static bool start_rename_worker(struct rename_notifier *r, uint64_t id,
 				struct name *from, struct name *to,
-				unsigned int flags)
+				bool no_replace)
 {
 	struct rename_notifier_worker *w = r->workers;
-	enum sandbox_refused_rename how = flags & RENAME_EXCHANGE
-						  ? SANDBOX_EXCHANGE_REFUSED
-						  : SANDBOX_RENAME_REFUSED;
 
 	while (w < r->workers + RENAME_NOTIFIER_WORKERS && w->pid)
 		w++;
-	if (w == r->workers + RENAME_NOTIFIER_WORKERS) {
-		record_refused_rename(r, from->last, how);
+	if (w == r->workers + RENAME_NOTIFIER_WORKERS)
 		return false;
-	}
 	(void)snprintf(w->name, sizeof(w->name), "%s", from->last);
 	(void)snprintf(w->temporary, sizeof(w->temporary),
 		       ".guard-rename-%016llx", (unsigned long long)id);
-	w->how = how;
 	w->pid = fork();
 	if (w->pid == 0)
-		run_rename_worker(r, id, from, to, flags, w->temporary);
+		run_rename_worker(r, id, from, to, no_replace, w->temporary);
 	if (w->pid < 0) {
 		w->pid = 0;
 		return false;
@@ -374,6 +373,33 @@ static bool start_rename_worker(struct rename_notifier *r, uint64_t id,
 }
 
 /* ---- in pid 1 ---- */
+
+/* Renames a directory for the caller. The plain call comes first: it is enough
+ * for a directory that the run created, and costs a fraction of a worker. An
+ * exchange has no equivalent in several steps. */
+static void rename_for_caller(struct rename_notifier *r, uint64_t id,
+			      struct name *from, struct name *to,
+			      unsigned int flags)
+{
+	bool exchange = flags & RENAME_EXCHANGE;
+	int num = renameat2(from->parent_fd, from->last, to->parent_fd,
+			    to->last, flags) < 0
+			  ? errno
+			  : 0;
+
+	if (num == EXDEV && !on_one_mount(from, to)) {
+		reply_to_notification(r, id, num, false);
+		return;
+	}
+	if (num == EXDEV && !exchange &&
+	    start_rename_worker(r, id, from, to, flags & RENAME_NOREPLACE))
+		return;
+	if (num == EXDEV)
+		record_refused_rename(r, from->last,
+				      exchange ? SANDBOX_EXCHANGE_REFUSED
+					       : SANDBOX_RENAME_REFUSED);
+	reply_to_notification(r, id, num, false);
+}
 
 void rename_notifier_open(struct rename_notifier *r,
 			  struct rename_notifier_clock begin, int listener)
@@ -405,9 +431,10 @@ void rename_notifier_answer(struct rename_notifier *r)
 	    (pid_t)q.notif.pid == r->unreadable_pid)
 		record_unreadable_rename(r);
 	if (r->closed || q.notif.data.nr == SYS_exit_group ||
-	    !read_rename_arguments(r, &q.notif, &from, &to, &flags) ||
-	    !start_rename_worker(r, q.notif.id, &from, &to, flags))
+	    !read_rename_arguments(r, &q.notif, &from, &to, &flags))
 		reply_to_notification(r, q.notif.id, 0, true);
+	else
+		rename_for_caller(r, q.notif.id, &from, &to, flags);
 }
 
 void rename_notifier_hang_up(struct rename_notifier *r)
@@ -424,7 +451,8 @@ bool rename_notifier_reap(struct rename_notifier *r, pid_t pid, int status)
 		if (w->pid != pid)
 			continue;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_REFUSED)
-			record_refused_rename(r, w->name, w->how);
+			record_refused_rename(r, w->name,
+					      SANDBOX_RENAME_REFUSED);
 		/* The name exists only if the worker was killed. */
 		if (faccessat(w->to_fd, w->temporary, F_OK,
 			      AT_SYMLINK_NOFOLLOW) == 0)

@@ -3,18 +3,18 @@
  * exits with a failure, which are only inspected.
  *
  * Nearly all calls continue in the kernel. A directory on a layer is different:
- * if the lower layer contains it, the kernel would return EXDEV. A worker, a
- * process with the permissions of the run, renames it for the caller
- * (rename_exdev.h), and the caller gets the worker's result. Only a fatal
- * signal to the caller interrupts the wait; then the worker undoes its steps.
- * Renames that cannot be read or resolved are left to the kernel. So is an
- * exchange, but the worker makes that call, to see its result.
+ * if the lower layer contains it, the kernel returns EXDEV. So pid 1 makes the
+ * call for the caller. After EXDEV a worker, a process with the permissions of
+ * the run, renames the directory in several steps (rename_exdev.h), and the
+ * caller gets the worker's result. Only a fatal signal to the caller interrupts
+ * the wait; then the worker undoes its steps. Renames that cannot be read or
+ * resolved are left to the kernel.
  *
- * This gives no additional permissions under two conditions. The worker must
- * not be able to do more than the caller: in a run all processes have the same
- * ids, capabilities, root and mount namespace; once a program has entered a
- * Landlock ruleset, the kernel does all renames. And a path must mean the same
- * to both: magic links of /proc are refused.
+ * This gives no additional permissions under two conditions. pid 1 must not be
+ * able to do more than the caller: in a run all processes have the same ids,
+ * capabilities, root and mount namespace; once a program has entered a Landlock
+ * ruleset, the kernel does all renames. And a path must mean the same to both:
+ * magic links of /proc are refused.
  */
 #ifndef GUARD_SANDBOX_RENAME_NOTIFIER_H
 #define GUARD_SANDBOX_RENAME_NOTIFIER_H
@@ -42,8 +42,6 @@ struct rename_notifier {
 		int to_fd;
 		char temporary[48];
 		char name[NAME_MAX + 1]; /* source of the rename */
-		/* reason to report if it fails */
-		enum sandbox_refused_rename how;
 	} workers[RENAME_NOTIFIER_WORKERS];
 	/* The first directory that could not be renamed (EXDEV); "": none. */
 	char refused[NAME_MAX + 1];

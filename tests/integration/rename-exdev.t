@@ -92,6 +92,19 @@ if needs 'fs.renameSync of node' node; then
 		[ -e moved/a/file ]'
 fi
 
+# A worker would be a process; process ids show how many were started.
+inside_run 'no process is started for a rename of a new directory' '
+	pid() { sh -c "echo \$\$"; }
+	mkdir -p new/sub other/in/new full/new && echo in >new/sub/file
+	first=$(pid)
+	for to in moved ./moved/ "$PWD/moved" tree/a/moved full/new/moved \
+		other/../moved; do
+		$renamer many 40 new "$to" || exit
+	done
+	$renamer many 40 "$PWD/new/sub" other/in/new/moved &&
+	[ $(($(pid) - first)) -lt 40 ] &&
+	[ "$(cat new/sub/file)" = in ] && [ -e tree/a/script ]'
+
 # --- the kernel's errors stay the same ---
 number 'rename returns 0' 0 plain tree moved
 number 'renameat returns 0' 0 at . tree moved

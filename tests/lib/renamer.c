@@ -14,7 +14,7 @@
  *	renamer closed FROM TO		not dumpable; fails if this fails
  *	renamer landlock FROM TO	with Landlock rules that allow all
  *	renamer threads A B C D		A to B and C to D at once
- *	renamer many COUNT		a file to and fro; nanoseconds each
+ *	renamer many COUNT FROM TO	to and fro; nanoseconds each
  *	renamer open FROM TO FILE	FROM/FILE stays open, and a line is
  *					written to it afterwards
  *	renamer proc FROM TO		FROM as /proc/self/cwd/FROM
@@ -163,19 +163,16 @@ static int threads(char **names)
 	return 0;
 }
 
-static int many(long times)
+static int many(long times, char *const *names)
 {
 	struct timespec start, end;
 	long i;
 
-	(void)close(open("many-a", O_CREAT | O_WRONLY, 0600));
 	(void)clock_gettime(CLOCK_MONOTONIC, &start);
 	for (i = 0; i < times; i++)
-		if (rename(i % 2 ? "many-b" : "many-a",
-			   i % 2 ? "many-a" : "many-b") < 0)
+		if (rename(names[i % 2], names[(i + 1) % 2]) < 0)
 			err(1, "rename");
 	(void)clock_gettime(CLOCK_MONOTONIC, &end);
-	(void)unlink(times % 2 ? "many-b" : "many-a");
 	(void)printf("%ld\n", ((end.tv_sec - start.tv_sec) * 1000000000 +
 			       end.tv_nsec - start.tv_nsec) /
 				      times);
@@ -210,10 +207,10 @@ int main(int argc, char **argv)
 	const char *how = argc > 2 ? argv[1] : "";
 	char **names = argv + 2;
 
-	if (strcmp(how, "many") == 0)
-		return many(atol(argv[2]));
 	if (argc < 4)
 		errx(99, "see the source");
+	if (strcmp(how, "many") == 0 && argc > 4)
+		return many(atol(argv[2]), argv + 3);
 	if (strcmp(how, "plain") == 0)
 		return show(rename(names[0], names[1]));
 	if (strcmp(how, "noreplace") == 0)
