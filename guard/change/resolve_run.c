@@ -473,7 +473,8 @@ int resolve_run_check(const struct resolved_run *p, const struct changes *c,
 bool resolve_run_names_git(char *const *paths)
 {
 	for (; paths && *paths; paths++)
-		if (path_has_part(*paths, ".git"))
+		if (path_has_part(*paths, ".git") ||
+		    path_has_part(*paths, ".jj"))
 			return true;
 	return false;
 }

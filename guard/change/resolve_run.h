@@ -91,7 +91,7 @@ char **resolve_run_home_paths(const struct resolved_run *p);
 bool resolve_run_has_extra_paths(const struct resolved_run *p);
 /* No paths were named, or each root but the home directory by its own path. */
 bool resolve_run_is_complete(const struct resolved_run *p);
-/* Whether a path is a .git or below one. */
+/* Whether a path is a .git or a .jj, or below one. */
 bool resolve_run_names_git(char *const *paths);
 /* changes_check() of every root; changes_filter() by the paths. */
 int resolve_run_check(const struct resolved_run *p, const struct changes *c,

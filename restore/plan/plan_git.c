@@ -16,6 +16,42 @@ static char *git_root_of(const char *path)
 	return end ? mem_strndup(path, end) : NULL;
 }
 
+/* jj beside git: an operation in .jj names commits in the .git of the same
+ * directory, so that both are taken, or neither. *ret: the path up to the .jj
+ * that has such a .git, or NULL. */
+static int find_jj(struct planner *pl, const char *path, char **ret,
+		   struct err *err)
+{
+	struct lookup *const trees[] = {&pl->find_base, &pl->find_want,
+					&pl->find_now};
+	size_t end = path_part_end(path, ".jj"), i;
+	auto_free char *git =
+		end ? mem_printf("%.*s.git", (int)(end - strlen(".jj")), path)
+		    : NULL;
+
+	*ret = NULL;
+	for (i = 0; git && i < sizeof(trees) / sizeof(*trees); i++) {
+		AUTO(entry) struct entry e = {0};
+
+		if (lookup_find(trees[i], git, &e, err) < 0)
+			return -err->num;
+		if (e.mode) {
+			*ret = mem_strndup(path, end);
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* Whether a path names the .git, or the .jj beside it. */
+static bool is_repository_named(const struct planner *pl, const char *git)
+{
+	auto_free char *jj =
+		mem_printf("%.*s.jj", (int)(strlen(git) - strlen(".git")), git);
+
+	return plan_git_is_named(pl, git) || plan_git_is_named(pl, jj);
+}
+
 bool plan_git_is_named(const struct planner *pl, const char *path)
 {
 	const char *const *p = pl->options->paths;
@@ -38,9 +74,12 @@ void plan_git_skip(struct planner *pl, const char *path)
 	struct names *gits = &pl->plan->gits_skipped;
 	auto_free char *root = git_root_of(path);
 
+	/* A .jj beside a .git is skipped with it. */
+	if (!root)
+		root = mem_strndup(path, path_part_end(path, ".jj"));
 	pl->plan->git_skipped++;
 	/* The changes of one .git follow each other. */
-	if (root &&
+	if (*root &&
 	    (!gits->count || strcmp(gits->items[gits->count - 1], root) != 0))
 		names_add(gits, root);
 }
@@ -155,17 +194,21 @@ static int is_git_expected(struct planner *pl, const char *root,
 
 int plan_git_decide(struct planner *pl, const char *path, struct err *err)
 {
-	auto_free char *root = NULL;
+	auto_free char *root = NULL, *jj = NULL;
 	struct git_root *g = NULL;
 	size_t i;
 	int got;
 
 	if (!pl->options->git_apart)
 		return PLAN_GIT_NONE;
-	root = git_root_of(path);
+	if (find_jj(pl, path, &jj, err) < 0)
+		return -err->num;
+	root = jj ? mem_printf("%.*s.git", (int)(strlen(jj) - strlen(".jj")),
+			       jj)
+		  : git_root_of(path);
 	if (!root)
 		return PLAN_GIT_NONE;
-	if (!plan_git_is_named(pl, root))
+	if (!is_repository_named(pl, root))
 		return PLAN_GIT_SKIPPED;
 	for (i = pl->gits.count; !g && i-- > 0;)
 		if (strcmp(pl->gits.items[i].path, root) == 0)

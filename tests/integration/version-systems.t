@@ -143,6 +143,68 @@ ok 'undo' guard undo -y
 ok 'has the file again' test ! -L big
 ok 'with its bytes' cmp big "$T/big"
 
+# --- jj beside git ---
+
+# A commit in git, and the operation that names it.
+# shellcheck disable=SC2016 # for the shell of the run
+operate='echo x >>README; git add README
+	C=$(git commit-tree -m wc -p HEAD "$(git write-tree)")
+	git update-ref "refs/jj/keep/$C" "$C"
+	echo "$C" >.jj/repo/op_store/operations/b
+	mv .jj/repo/op_heads/heads/a .jj/repo/op_heads/heads/b'
+# loads DIR: jj finds the commit of each head
+# shellcheck disable=SC2317 # called by ok
+loads() {
+	for head in "$1"/.jj/repo/op_heads/heads/*; do
+		commit=$(cat "$1/.jj/repo/op_store/operations/${head##*/}") &&
+			git -C "$1" cat-file -e "$commit" || return 1
+	done
+}
+# jj_beside_git DIR
+jj_beside_git() {
+	project "$1"
+	git init -q .
+	echo hello >README
+	git add README
+	git commit -qm one
+	mkdir -p .jj/repo/op_store/operations .jj/repo/op_heads/heads .jj/repo/store
+	echo ../../../.git >.jj/repo/store/git_target
+	git rev-parse HEAD >.jj/repo/op_store/operations/a
+	: >.jj/repo/op_heads/heads/a
+}
+for where in . sub; do
+	jj_beside_git "jj/$where"
+	cd "$HOME/jj" || exit 99
+	guard run -q --env GIT_AUTHOR_NAME --env GIT_AUTHOR_EMAIL \
+		--env GIT_COMMITTER_NAME --env GIT_COMMITTER_EMAIL \
+		-- sh -c "cd $where; $operate"
+	run=$(guard status -q)
+	heads=$where/.jj/repo/op_heads/heads
+	gives 0 "$where: a plain apply" guard apply -y
+	says "$err" '.jj'
+	is "$(tail -n 1 "$where/README")" x 'takes the file'
+	is "$(ls "$heads")" a 'but not the operation'
+	ok 'jj can load the repository' loads "$where"
+	gives 0 'a path in .jj takes both' guard apply -y "$run" "$heads/b"
+	is "$(ls "$heads")" b 'the operation is there'
+	ok 'and its commit' loads "$where"
+	ok 'undo' guard undo -y
+	is "$(ls "$heads")" a 'has the operation before'
+	ok 'and its commit' loads "$where"
+	gives 0 'the .git takes both, too' guard apply -y "$run" "$where/.git"
+	ok 'the commit is there' loads "$where"
+	is "$(ls "$heads")" b 'and the operation'
+	rm -rf .git .jj
+done
+project jj-alone
+mkdir -p .jj/repo/op_heads/heads
+: >.jj/repo/op_heads/heads/a
+guard run -q -- mv .jj/repo/op_heads/heads/a .jj/repo/op_heads/heads/b
+ok 'jj with its own store is applied' guard apply -y
+is "$(ls .jj/repo/op_heads/heads)" b 'with its operations'
+ok 'and undone' guard undo -y
+is "$(ls .jj/repo/op_heads/heads)" a 'completely'
+
 # --- deleted repositories ---
 
 project deleted
