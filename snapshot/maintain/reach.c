@@ -143,6 +143,24 @@ static bool mark_entry(struct inventory *inv, const struct entry *e,
 	return mark_content(inv, &e->content) || lost;
 }
 
+/* Names that are looked up next, at least one for each access to the memory
+ * that the processor makes at once. */
+#define AHEAD 64
+
+static void prefetch_next_entries(const struct inventory *inv,
+				  const struct tree_frame *f)
+{
+	const struct entry *e = f->tree.entries + f->next;
+	size_t count = f->tree.count - f->next, i;
+
+	if (count > AHEAD)
+		count = AHEAD;
+	for (i = 0; i < count; i++)
+		inventory_prefetch_slot(inv, &e[i].content);
+	for (i = 0; i < count; i++)
+		inventory_prefetch_copy(inv, &e[i].content);
+}
+
 /* Whether an object is lost. */
 static bool mark_all(struct inventory *inv, const struct entry *root)
 {
@@ -158,6 +176,8 @@ static bool mark_all(struct inventory *inv, const struct entry *root)
 		bool tainted;
 
 		if (f->next < f->tree.count) {
+			if (f->next % AHEAD == 0)
+				prefetch_next_entries(inv, f);
 			/* mark_entry() may move the frames. */
 			tainted = mark_entry(inv, &f->tree.entries[f->next++],
 					     &tree_frames);

@@ -84,25 +84,40 @@ static int add_inventory_pack(struct inventory *inv, int dir_fd, size_t dir,
 	return 0;
 }
 
+static struct copy *first_slot(const struct inventory *inv,
+			       const unsigned char *hash)
+{
+	return &inv->slots[hash_prefix(hash, inv->slot_bits)];
+}
+
+static struct copy *next_slot(const struct inventory *inv,
+			      const struct copy *slot)
+{
+	size_t mask = ((size_t)1 << inv->slot_bits) - 1;
+
+	return &inv->slots[(size_t)(slot - inv->slots + 1) & mask];
+}
+
 /* Newest packs are inserted first, so that lookups find them first. */
 static void make_inventory_slots(struct inventory *inv)
 {
-	size_t i, at, mask;
+	struct copy *slot;
+	size_t i;
 	uint32_t k;
 
-	inv->slot_count = 1024;
-	while (inv->slot_count < 2 * inv->objects)
-		inv->slot_count *= 2;
-	mask = inv->slot_count - 1;
-	inv->slots = mem_zalloc(inv->slot_count * sizeof(*inv->slots));
+	inv->slot_bits = 10;
+	while ((uint64_t)1 << inv->slot_bits < 2 * inv->objects)
+		inv->slot_bits++;
+	inv->slots =
+		mem_zalloc(((size_t)1 << inv->slot_bits) * sizeof(*inv->slots));
 	for (i = inv->count; i-- > 0;) {
 		const struct pack *pack = inv->packs[i].pack;
 
 		for (k = 0; pack && k < pack_count(pack); k++) {
-			at = hash_prefix(pack_hash(pack, k), 63) & mask;
-			while (inv->slots[at].pack)
-				at = (at + 1) & mask;
-			inv->slots[at] = (struct copy){(uint32_t)i + 1, k};
+			slot = first_slot(inv, pack_hash(pack, k));
+			while (slot->pack)
+				slot = next_slot(inv, slot);
+			*slot = (struct copy){(uint32_t)i + 1, k};
 		}
 	}
 }
@@ -201,25 +216,38 @@ static const struct copy *next_copy(const struct inventory *inv,
 				    const struct oid *id,
 				    const struct copy *copy, bool replica)
 {
-	size_t mask = inv->slot_count - 1;
-	size_t at = copy ? (size_t)(copy - inv->slots) + 1
-			 : hash_prefix(id->hash, 63);
+	const struct copy *at =
+		copy ? next_slot(inv, copy) : first_slot(inv, id->hash);
 
-	for (at &= mask; inv->slots[at].pack; at = (at + 1) & mask) {
-		const struct pack *pack =
-			inventory_pack(inv, &inv->slots[at])->pack;
-		uint32_t entry = inv->slots[at].entry;
+	for (; at->pack; at = next_slot(inv, at)) {
+		const struct pack *pack = inventory_pack(inv, at)->pack;
 		struct pack_entry e;
 
-		if (memcmp(pack_hash(pack, entry), id->hash, HASH_LEN) != 0 ||
-		    !pack_get(pack, entry, &e))
+		if (memcmp(pack_hash(pack, at->entry), id->hash, HASH_LEN) !=
+			    0 ||
+		    !pack_get(pack, at->entry, &e))
 			continue;
 		if (replica ? e.id.type == id->type && e.id.len == id->len &&
 				      e.id.ord > id->ord && e.again
 			    : oid_equal(&e.id, id))
-			return &inv->slots[at];
+			return at;
 	}
 	return NULL;
+}
+
+void inventory_prefetch_slot(const struct inventory *inv, const struct oid *id)
+{
+	__builtin_prefetch(first_slot(inv, id->hash));
+}
+
+void inventory_prefetch_copy(const struct inventory *inv, const struct oid *id)
+{
+	const struct copy *copy = first_slot(inv, id->hash);
+
+	for (; copy->pack; copy = next_slot(inv, copy)) {
+		pack_prefetch(inventory_pack(inv, copy)->pack, copy->entry);
+		__builtin_prefetch(inventory_flags(inv, copy));
+	}
 }
 
 const struct copy *inventory_find(const struct inventory *inv,

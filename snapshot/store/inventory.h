@@ -48,8 +48,10 @@ struct inventory {
 	size_t count;
 	uint64_t objects;
 	uint64_t reached; /* cost of the names that were reached, in bytes */
+	/* A hash table in the order of the hashes, so that a pass over a pack's
+	 * index is one over the table, too. */
 	struct copy *slots;
-	size_t slot_count; /* a power of two */
+	unsigned int slot_bits;
 	struct blockcache *cache;
 };
 
@@ -69,6 +71,14 @@ const struct copy *inventory_find(const struct inventory *inv,
 const struct copy *inventory_next(const struct inventory *inv,
 				  const struct oid *id,
 				  const struct copy *copy);
+/*
+ * Hashes are random, so in a large store each part of a lookup waits for the
+ * memory. A caller that knows its next names first calls
+ * inventory_prefetch_slot() for each of them, then inventory_prefetch_copy();
+ * the parts are loaded side by side then.
+ */
+void inventory_prefetch_slot(const struct inventory *inv, const struct oid *id);
+void inventory_prefetch_copy(const struct inventory *inv, const struct oid *id);
 /* The flags (enum copy_flags) of a copy, owned by the inventory. */
 unsigned char *inventory_flags(const struct inventory *inv,
 			       const struct copy *copy);

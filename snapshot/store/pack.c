@@ -505,6 +505,12 @@ const unsigned char *pack_hash(const struct pack *p, uint32_t i)
 	return p->hashes + (size_t)i * HASH_LEN;
 }
 
+void pack_prefetch(const struct pack *p, uint32_t i)
+{
+	__builtin_prefetch(pack_hash(p, i));
+	__builtin_prefetch(p->metas + (size_t)i * META_LEN);
+}
+
 bool pack_get(const struct pack *p, uint32_t i, struct pack_entry *ret)
 {
 	const unsigned char *meta = p->metas + (size_t)i * META_LEN;

@@ -52,6 +52,8 @@ uint64_t pack_size(const struct pack *p); /* size of the file in bytes */
 uint32_t pack_find(const struct pack *p, const unsigned char *hash);
 /* The HASH_LEN bytes of entry i, in the mapped index. */
 const unsigned char *pack_hash(const struct pack *p, uint32_t i);
+/* Starts to load entry i into the processor's cache. */
+void pack_prefetch(const struct pack *p, uint32_t i);
 /* Fills *ret with entry i. False: the entry is damaged, and only its hash is
  * set. */
 bool pack_get(const struct pack *p, uint32_t i, struct pack_entry *ret);
