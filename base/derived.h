@@ -1,8 +1,8 @@
 /*
  * Files that guard has made out of other files and keeps to save time, in the
  * directory "derived" of the state: a settings file without its secrets, a list
- * of names. The name of such a file is a hash of its subject (what was made of
- * which path) and of a stamp of the original: device, inode, size, mtime,
+ * of names. The name of such a file is a hash of its subject (a kind of file
+ * and a path) and of a stamp of the original: device, inode, size, mtime,
  * ctime, the boot, and guard's program with its rules. So a changed original, a
  * new guard and a power cut (nothing is synced) each make a new file; older
  * ones of the subject are removed.

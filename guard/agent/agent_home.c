@@ -391,7 +391,7 @@ static void copy_keys(const struct profile_item *item, const char *user_home,
 }
 
 /* The wanted members as JSON, to free; NULL: there are none. To parse a large
- * file takes long: what was found in it is kept until it changes. */
+ * file takes long: its members are kept until the file changes. */
 static char *find_keys(const struct profile_item *item,
 		       const struct state *state, const char *project)
 {

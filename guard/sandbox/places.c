@@ -238,15 +238,15 @@ static void add_place(struct places *to, char *path, const char *entry,
 	*VEC_ADD(to) = (struct place){path, mem_strdup(entry), moved, how};
 }
 
-/* What a start found in the directories that it read: records, each followed by
+/* The names that a start found in directories: records, each followed by
  * its subject (the directory and the first pattern) and a list: the type and
  * the name of each entry, ended by a zero byte. */
 struct name_index {
-	struct buf before, now; /* of the start before, of this one */
+	struct buf before, now; /* the previous start, this one */
 	size_t at; /* in before: starts read in the same order */
-	size_t cost; /* of what this start read */
-	char *path; /* of the directory that was read last, or NULL */
-	struct buf names; /* its entries, as in a list */
+	size_t cost; /* names that this start read */
+	char *path; /* the directory that was read last, or NULL */
+	struct buf names; /* the entries of path, as in a list */
 };
 
 struct name_record {
@@ -259,7 +259,7 @@ struct name_record {
 #define INDEX_MAX (16u << 20)
 /* To write the index takes as long as to read about so many names. */
 #define INDEX_COST 512
-#define DIR_COST 16 /* of a directory, in names */
+#define DIR_COST 16 /* a directory costs as much as so many names */
 #define YOUNG_S 2 /* another change could leave no trace, see derived.h */
 
 static void load_index(struct name_index *index, int state_fd, const char *name)

@@ -51,8 +51,8 @@ int places_check(const char *path, const char *text, struct err *err);
 
 /* Finds the existing places. variables: "NAME=VALUE", NULL-terminated; home,
  * project: absolute, or NULL. A place whose existence cannot be checked counts
- * as existing. state_fd: keeps what was found in large directories; -1: none
- * does. *ret must be empty; places_free() empties it again. */
+ * as existing. state_fd: the state, which keeps the names found in directories;
+ * -1: none does. *ret must be empty; places_free() empties it again. */
 void places_find(char *const *variables, const char *home, const char *project,
 		 int state_fd, struct places *ret);
 void places_free(struct places *places);

@@ -56,7 +56,7 @@ struct redaction {
 	struct buf text; /* content without the secrets */
 	char *copy; /* a file with that content instead, absolute, or NULL */
 	bool any; /* the file contains secrets */
-	bool closed; /* it may be all secret: text is empty */
+	bool closed; /* guard cannot remove secrets: text is empty */
 };
 
 struct redactions {
