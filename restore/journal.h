@@ -98,7 +98,7 @@ void journal_free(struct journal *j);
 /* Allocates empty entries for an operation without a plan. They are freed with
  * the journal, and so is a path that the caller adds. */
 struct step *journal_op_own(struct op *op);
-/* Frees what the operation owns. */
+/* Frees an operation that owns its path and entries. */
 void journal_op_free(struct op *op);
 /* Appends an empty root with this path. Valid until the next call. */
 struct journal_root *journal_add_root(struct journal *j, const char *path);

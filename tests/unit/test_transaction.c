@@ -174,7 +174,7 @@ static bool names_files(const struct buf *trace, unsigned int at)
 			strncmp(line, "unlink", 6) == 0);
 }
 
-/* NFS, 9p, most of FUSE. The call after one that names a file. */
+/* NFS, 9p, most of FUSE: killed behind calls that move or link a file. */
 static void is_all_or_nothing_without_an_exchange(void **state)
 {
 	struct bench *b = *state;

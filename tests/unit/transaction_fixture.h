@@ -44,7 +44,7 @@ static struct {
 	const char *rename_of; /* the renamed name; NULL: any */
 } calls;
 
-/* What the file system of the project lacks. */
+/* Features that the file system of the project lacks. */
 static enum { LACKS_NOTHING, LACKS_RENAME_FLAGS, LACKS_LINKS_TOO } lacks;
 
 static void calls_start(unsigned int at, int error)
