@@ -19,7 +19,8 @@
 static bool is_like_side(const struct change_side *a,
 			 const struct change_side *b)
 {
-	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+	return a->mode == b->mode && a->uid == b->uid &&
+	       (a->gid == b->gid || changes_group_alone(a, b)) &&
 	       (!S_ISREG(a->mode) || a->size == b->size);
 }
 

@@ -107,6 +107,11 @@ gives 0 'a run is continued in a project of another group' \
 	guard run "--continue=$run" -- sh -c 'cat src/f && echo again >>src/f'
 is "$(cat "$out")" f 'the discarded path is as before'
 guard discard -q -y "$run"
+gives 0 'a run in a frozen copy of the project ends with 0' \
+	guard run --frozen -- sh -c 'echo more >>src/a; chmod 700 src/c'
+gives 0 'diff accepts that run' guard diff
+silent "$out" 'CHANGED HERE'
+guard discard -q -y
 
 # --- directories that pass their group on ---
 setgid=1
