@@ -169,6 +169,41 @@ static char *append_normalized(char *base, const char *rest)
 	return base;
 }
 
+char *path_deleted_cwd(void)
+{
+	static const char deleted[] = " (deleted)";
+	auto_free char *here = getcwd(NULL, 0);
+	char name[PATH_MAX];
+	ssize_t len = readlink("/proc/self/cwd", name, sizeof(name));
+	ssize_t end = len - (ssize_t)strlen(deleted);
+
+	if (end <= 0 || len == sizeof(name) ||
+	    memcmp(name + end, deleted, strlen(deleted)) != 0 || here)
+		return NULL;
+	return mem_strndup(name, (size_t)end);
+}
+
+/* The shell knows the name of a directory that cannot be reached. */
+static int fail_deleted_cwd(struct err *err)
+{
+	static const char *const lost =
+		"the current directory was deleted or cannot be reached";
+	auto_free char *deleted = path_deleted_cwd();
+	const char *name = deleted ? deleted : getenv("PWD");
+
+	if (!name || name[0] != '/')
+		return fail(err, ENOENT, "%s: change to another one", lost);
+	/* Made again, or mounted again. */
+	if (access(name, F_OK) == 0)
+		return fail(err, ENOENT, "%s: cd %s enters the new one", lost,
+			    text_shell(name));
+	name = text_shell(name);
+	return fail(err, ENOENT,
+		    "%s: cd / && guard restore %s restores it if a version "
+		    "is stored, then cd %s",
+		    lost, name, name);
+}
+
 static char *make_absolute(const char *path, struct err *err)
 {
 	auto_free char *here = NULL;
@@ -177,9 +212,7 @@ static char *make_absolute(const char *path, struct err *err)
 		return mem_strdup(path);
 	here = getcwd(NULL, 0);
 	if (!here || here[0] != '/') {
-		(void)fail(err, ENOENT,
-			   "the current directory was deleted or cannot be "
-			   "reached: change to another one");
+		(void)fail_deleted_cwd(err);
 		return NULL;
 	}
 	return path_join(here, path);

@@ -49,6 +49,10 @@ int path_compare(const char *a, const char *b);
  * what the others have depends on the caller's directory. */
 bool path_has_program(const char *name);
 
+/* The path that the current directory had before it was deleted; NULL: it
+ * exists, or its path is unknown. For the caller to free. */
+char *path_deleted_cwd(void);
+
 /*
  * The absolute path without symbolic links of a file that may be missing: links
  * are resolved as far as the path exists, the rest is text with "." and ".."

@@ -163,8 +163,9 @@ static int snapshot_directories(struct context *c, char **paths, size_t count,
 		auto_free char *dir = state_directory(&c->state, paths[i], err);
 
 		if (!dir)
-			return *paths[i] && (err->num == ENOENT ||
-					     err->num == ENOTDIR)
+			return *paths[i] && access(paths[i], F_OK) < 0 &&
+					       (err->num == ENOENT ||
+						err->num == ENOTDIR)
 				       ? fail(err, err->num,
 					      "%s is not a directory: a "
 					      "message is given with -m",

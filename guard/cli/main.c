@@ -20,6 +20,11 @@ static int (*const functions[])(const struct options *o, struct context *c,
 #include <guard_calls.h>
 };
 
+static bool is_verb(const char *name)
+{
+	return options_verb(name) != NULL;
+}
+
 static int print_help_of(char **names)
 {
 	const char *name = names[0];
@@ -121,6 +126,7 @@ int main(int argc, char **argv)
 	(void)mallopt(M_TOP_PAD, 256 << 10);
 
 	report_sink_install();
+	output_verbs(is_verb);
 	parse_worker_install();
 	if (inherited_state_save() < 0)
 		return STATUS_REFUSED;
@@ -144,7 +150,7 @@ int main(int argc, char **argv)
 					      text_quote(argv[at + 1]));
 				return failure_status(argv[at + 2]);
 			}
-			output_commands_in(argv[at + 1], options_verb);
+			output_commands_in(argv[at + 1]);
 			at += 2;
 		} else if (strcmp(argv[at], "--help") == 0 ||
 			   strcmp(argv[at], "-h") == 0) {

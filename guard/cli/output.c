@@ -44,18 +44,21 @@ FILE *output_stderr(void)
 	return stderr;
 }
 
-static const struct verb *(*find_verb)(const char *);
+static bool (*is_verb)(const char *);
 static char *command_dir; /* "guard -C DIR" */
 
-void output_commands_in(const char *dir,
-			const struct verb *(*verb)(const char *))
+void output_verbs(bool (*verb)(const char *))
+{
+	is_verb = verb;
+}
+
+void output_commands_in(const char *dir)
 {
 	char *longer =
 		mem_printf("%s -C %s", output_command(), text_shell(dir));
 
 	free(command_dir);
 	command_dir = longer;
-	find_verb = verb;
 }
 
 const char *output_command(void)
@@ -63,19 +66,40 @@ const char *output_command(void)
 	return command_dir ? command_dir : "guard";
 }
 
+/* The directory of the caller was deleted, perhaps by this command: commands
+ * have to run in one above. */
+static void leave_deleted_cwd(void)
+{
+	auto_free char *dir = command_dir ? NULL : path_deleted_cwd();
+
+	while (dir && access(dir, F_OK) < 0) {
+		char *up = path_parent(dir);
+
+		free(dir);
+		dir = up;
+	}
+	if (dir)
+		output_commands_in(dir);
+}
+
 /* Each "guard VERB" of the text works where the user is. */
 static void print_message(const char *label, const char *text)
 {
 	AUTO(buf) struct buf b = {0};
-	const char *at;
+	const char *from = text, *at;
 
-	for (; command_dir && (at = strstr(text, "guard ")); text = at) {
+	for (; (at = strstr(text, "guard ")); text = at) {
 		auto_free char *verb = NULL;
+		/* "cd DIR && guard ..." */
+		bool apart = at - from > 3 && strncmp(at - 3, "&& ", 3) == 0;
 
 		buf_add(&b, text, (size_t)(at - text));
 		at += strlen("guard");
 		verb = mem_strndup(at + 1, strspn(at + 1, VERB_LETTERS));
-		buf_add_text(&b, find_verb(verb) ? command_dir : "guard");
+		apart |= !is_verb || !is_verb(verb);
+		if (!apart)
+			leave_deleted_cwd();
+		buf_add_text(&b, apart ? "guard" : output_command());
 	}
 	(void)fprintf(output_stderr(), "guard: %s%s%s\n", label, buf_text(&b),
 		      text);

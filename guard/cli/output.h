@@ -17,18 +17,17 @@
 #include "guard/state/report.h"
 
 struct session;
-struct verb;
 struct changes;
 
 /* With quiet, output_print() and output_hint() are silent. */
 void output_quiet(bool on);
 bool output_is_quiet(void);
 
+/* Which words of messages are verbs, and thus commands behind "guard". */
+void output_verbs(bool (*verb)(const char *));
 /* The directory of a `-C DIR` in front of the verb, or another one than the
- * caller's in which commands that messages name have to run. verb() is
- * options_verb(). */
-void output_commands_in(const char *dir,
-			const struct verb *(*verb)(const char *));
+ * caller's in which commands that messages name have to run. */
+void output_commands_in(const char *dir);
 /* "guard", or "guard -C DIR". */
 const char *output_command(void);
 
