@@ -414,6 +414,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	a.in.p = &p;
 	if (resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
+	output_run_commands(&c->state, p.session.project);
 	if (o->commits && resolve_run_has_paths(&p))
 		return fail(err, EINVAL,
 			    "--commits applies all files of a run: give no "

@@ -23,6 +23,7 @@ int cmd_discard(const struct options *o, struct context *c, struct err *err)
 	if (resolve_run_open(c, o->count, o->operands, o->dashed, false, &p,
 			     err) < 0)
 		return -err->num;
+	output_run_commands(&c->state, p.session.project);
 	p.only = o->only;
 	got = how.dry ? 0 : choose_run_check(c, &p, how.yes, o->operands, err);
 	if (got)

@@ -11,6 +11,7 @@
 #include "guard/cli/styled.h"
 #include "guard/history/sources.h"
 #include "guard/change/recover.h"
+#include "guard/review/fold.h"
 
 #define REFUSED                                                                \
 	"nothing restored: name only paths that are not refused; guard show "  \
@@ -54,6 +55,36 @@ static int print_entry(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
+static int count_entry(void *arg, const char *path, const struct entry *e,
+		       struct err *err)
+{
+	struct fold *fold = arg;
+
+	(void)path;
+	(void)err;
+	fold->added += !S_ISDIR(e->mode);
+	fold->bytes += S_ISREG(e->mode) ? e->size : 0;
+	return 0;
+}
+
+/* A directory with many files is one line, as a new one in guard diff. */
+static int print_new(struct store *store, const struct entry *e, char *path,
+		     struct err *err)
+{
+	struct fold fold = {.kind = FOLD_ADDED};
+	AUTO(buf) struct buf b = {0};
+
+	if (tree_each(store, e, count_entry, &fold, err) < 0)
+		return -err->num;
+	if (!S_ISDIR(e->mode) || fold.added < FOLD_LEAST)
+		return tree_each(store, e, print_entry, path, err);
+	styled_row(&b, 'A', "", path, true);
+	buf_add_text(&b, "  ");
+	fold_text(&fold, &b);
+	styled_line(styled_out(), LINE_ROW, "%s", buf_text(&b));
+	return 0;
+}
+
 /* Without a directory to compare with, every entry is new. */
 static int confirm_restore_all(struct restore *r, const char *where,
 			       struct err *err)
@@ -66,8 +97,7 @@ static int confirm_restore_all(struct restore *r, const char *where,
 			r->o->to ? path_join(where, path_name(t->arg))
 				 : mem_strdup(t->arg);
 
-		if (tree_each(r->in.c->store, &t->entry, print_entry, path,
-			      err) < 0)
+		if (print_new(r->in.c->store, &t->entry, path, err) < 0)
 			return -err->num;
 	}
 	if (r->o->dry_run)
@@ -250,6 +280,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	    recover_project(r->in.c, restored_root(r), err) < 0)
 		return -err->num;
 	sources_print(&r->found);
+	output_run_commands(&r->in.c->state, restored_root(r));
 	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
 	if (got >= 0 && r->o->json) {
 		json_t *object = json_object(), *from = json_array();

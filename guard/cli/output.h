@@ -17,6 +17,7 @@
 #include "guard/state/report.h"
 
 struct session;
+struct state;
 struct changes;
 
 /* With quiet, output_print() and output_hint() are silent. */
@@ -28,6 +29,8 @@ void output_verbs(bool (*verb)(const char *));
 /* The directory of a `-C DIR` in front of the verb, or another one than the
  * caller's in which commands that messages name have to run. */
 void output_commands_in(const char *dir);
+/* The same unless the caller is in this project. */
+void output_run_commands(const struct state *st, const char *project);
 /* "guard", or "guard -C DIR". */
 const char *output_command(void);
 

@@ -10,6 +10,16 @@
 #include "guard/cli/output.h"
 #include "guard/cli/risk_show.h"
 #include "guard/cli/verdict_show.h"
+#include "guard/state/state.h"
+
+void output_run_commands(const struct state *st, const char *project)
+{
+	struct err ignored;
+	auto_free char *here = state_project(st, NULL, PROJECT_FIND, &ignored);
+
+	if (!here || strcmp(here, project) != 0)
+		output_commands_in(project);
+}
 
 /* Moves lose nothing: the rest of them is for guard diff. */
 #define MOVES_MOST 20

@@ -38,7 +38,7 @@ for dir in "$project" "$project/sub dir" "$project/sub dir/deep" "$project/-d"; 
 		# shellcheck disable=SC2086 # words
 		helps $verb
 		gives "$wanted" 'the new directory of that name is named then' \
-			guard ${verb%% *} true
+			guard "${verb%% *}" true
 		says "$err" "cd '"
 		cd / && cd "$dir" || exit 99
 	done

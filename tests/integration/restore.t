@@ -311,4 +311,24 @@ is "$(cat version)" one 'restore --at the previous version brings it back'
 gives 0 'restore of a file with only one version is accepted' \
 	guard restore -y src/f1.c
 silent "$err" 'the previous version'
+# --- lists of whole directories are as short as in guard diff ---
+mkdir -p "$HOME/many/a/b" "$HOME/many/few"
+(cd "$HOME/many/a/b" && seq 300 | split -l 1 -a 3)
+echo x >"$HOME/many/few/x"
+ok 'a directory with many files is stored' guard snapshot -q "$HOME/many"
+rm -rf "$HOME/many"
+cd / || exit 99
+for to in '' '--to /var/tmp/many'; do
+	# shellcheck disable=SC2086 # words
+	guard restore $to "$HOME/many" >"$out" 2>"$err" </dev/null
+	is "$(wc -l <"$out")" 1 "restore $to of a missing directory is one line"
+	says "$out" 'many/  301 new files, '
+done
+guard restore "$HOME/many/few" >"$out" 2>"$err" </dev/null
+is "$(wc -l <"$out")" 2 'each entry of a small directory is listed'
+gives 0 'restore of a directory from another one works' \
+	guard restore -y "$HOME/many"
+undo=$(sed -n 's/^guard:   \(.*\) reverts it$/\1/p' "$err")
+ok 'the named undo works from there' sh -c "$undo -y"
+ok 'it is undone' test ! -e "$HOME/many/few/x"
 finish
