@@ -68,15 +68,16 @@ static const struct git_part *classify_git_path(const char *rest)
 }
 
 /* First line of a small file; an object's id is shortened. */
-static char *read_first_line(const struct changes_root *root, const char *path,
-			     bool now)
+static char *read_first_line(const struct changes_root *root,
+			     const struct change *c, bool now)
 {
 	AUTO(buf) struct buf raw = {0}, text = {0};
 	struct err ignored;
-	auto_close int fd = changes_open(root, path, now, &ignored);
 	size_t len;
 
-	if (fd < 0 || (fd_slurp(fd, 4096, &raw, &ignored) < 0 && !raw.len))
+	if (changes_read(root, c->path, now ? c->now.mode : c->old.mode, now,
+			 &raw, &ignored) < 0 &&
+	    !raw.len)
 		return mem_strdup("?");
 	len = strcspn(buf_text(&raw), "\n");
 	if (len >= 40 && strspn(buf_text(&raw), "0123456789abcdef") == len)
@@ -98,8 +99,8 @@ static void add_git_line(struct changes_git *g, const struct change *c,
 	buf_printf(&b, "  %s", part->what);
 	if (part->contents && S_ISREG(c->old.mode | c->now.mode) &&
 	    c->kind != CHANGE_META) {
-		auto_free char *old = read_first_line(root, c->path, false);
-		auto_free char *now = read_first_line(root, c->path, true);
+		auto_free char *old = read_first_line(root, c, false);
+		auto_free char *now = read_first_line(root, c, true);
 
 		if (c->kind == CHANGE_DELETED)
 			buf_printf(&b, "  %s -> deleted", old);
@@ -190,8 +191,8 @@ void changes_git_make(const struct changes_root *root, struct changes_git *ret)
 	add_git_count(ret, t.objects_changed, "object file", "CHANGED", true);
 	add_git_count(ret, t.logs_deleted, "reflog", "deleted", true);
 	add_git_count(ret, t.objects_added, "object file", "added", false);
-	add_git_count(ret, t.logs, "reflog", "changed", false);
-	add_git_count(ret, t.others, "other file", "changed", false);
+	add_git_count(ret, t.logs, "reflog", "modified", false);
+	add_git_count(ret, t.others, "other file", "modified", false);
 }
 
 void changes_git_free(struct changes_git *g)

@@ -118,7 +118,7 @@ static int fail_elsewhere(const struct undo *u, const char *path,
 	auto_free char *remedy =
 		a->run_id[0] && !u->redo
 			? mem_printf("guard undo %s", a->run_name ?: a->run_id)
-			: mem_printf("guard -C %s %s", text_quote(path), verb);
+			: mem_printf("guard -C %s %s", text_shell(path), verb);
 
 	return fail(err, EPERM,
 		    "nothing %sne: the next action to %s is the %s in %s, "
@@ -457,13 +457,30 @@ char *undo_title(const struct action *a)
 			    : mem_strdup(origin_kind(a));
 }
 
+/* With -y a plain undo after an undo is refused. */
+char *undo_further(const struct undo *u)
+{
+	AUTO(action) struct action a = {0};
+	struct err ignored;
+	auto_close int fd = open_project_workspace(u, &ignored);
+
+	if (fd < 0 || action_load_effective(fd, 0, &a, &ignored) < 0)
+		return mem_strdup("");
+	return mem_printf(", guard undo%s goes one step further back",
+			  u->yes ? " -y 1" : "");
+}
+
 void undo_hint(const struct undo *u)
 {
+	auto_free char *further = NULL;
+
 	if (u->step + 1 < u->count)
 		return;
-	report_hint(u->redo ? "guard undo undoes it again"
-			    : "guard redo repeats it, guard undo goes one "
-			      "step further back");
+	further = u->redo ? NULL : undo_further(u);
+	if (u->redo)
+		report_hint("guard undo undoes it again");
+	else
+		report_hint("guard redo repeats it%s", further);
 }
 
 /* The changes that the action applied are pending again, or not any more. */

@@ -74,6 +74,8 @@ int undo_plan(struct undo *u, struct err *err);
  * written; later steps are planned as if this one was executed. */
 int undo_execute(struct undo *u, struct err *err);
 
+/* ", guard undo goes one step further back", or "" where it cannot; to free. */
+char *undo_further(const struct undo *u);
 /* Names the commands that go back and forth, after the last step. */
 void undo_hint(const struct undo *u);
 

@@ -315,7 +315,6 @@ static char *command_with(const struct apply_consent *a, const char *options)
 static void add_yes_options(const struct apply_consent *a, struct buf *to)
 {
 	AUTO(mem_list) char **rules = NULL;
-	auto_free char *cwd = getcwd(NULL, 0);
 	size_t total = 0, i, k;
 
 	for (k = 0; k < a->in->change.root_count; k++)
@@ -326,10 +325,7 @@ static void add_yes_options(const struct apply_consent *a, struct buf *to)
 
 		for (i = 0; i < plan->refusals.count; i++) {
 			const struct refusal *r = &plan->refusals.items[i];
-			auto_free char *full_path = path_join(root, r->path);
-			const char *path = cwd && strcmp(cwd, root) == 0
-						   ? r->path
-						   : full_path;
+			auto_free char *path = apply_report_path(root, r->path);
 			bool safe = *path != '-' && !consent_is_rule(path);
 
 			if (total <= REMEDY_PATHS && safe)
@@ -354,6 +350,9 @@ void apply_consent_remedy(const struct apply_consent *a)
 	size_t i;
 
 	for (i = 0; i < a->in->change.root_count; i++) {
+		/* They are resolved first, by commands of their own. */
+		if (a->in->change.roots[i].plan.conflicts.count)
+			return;
 		any |= a->in->change.roots[i].plan.refusals.count > 0;
 		copies |= plan_print_copies_refused(
 				  &a->in->change.roots[i].plan) > 0;

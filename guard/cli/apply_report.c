@@ -1,6 +1,7 @@
 #include "guard/cli/apply_report.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -15,6 +16,14 @@
 
 #define ID_SHOWN 10
 #define GITS_SHOWN 3u
+
+char *apply_report_path(const char *root, const char *path)
+{
+	auto_free char *cwd = getcwd(NULL, 0);
+
+	return cwd && strcmp(cwd, root) == 0 ? mem_strdup(path)
+					     : path_join(root, path);
+}
 
 /* The changed directory, for messages. */
 const char *apply_report_where(const struct apply_plan *a)
@@ -60,7 +69,7 @@ int apply_report_markers(const struct apply_plan *a,
 	return STATUS_REFUSED;
 }
 
-/* Each .git has to be named; dir: a root other than the project, or NULL. */
+/* Each .git has to be named. */
 static void report_gits_left(const struct plan *plan, const char *dir,
 			     const char *run)
 {
@@ -69,11 +78,9 @@ static void report_gits_left(const struct plan *plan, const char *dir,
 	size_t i;
 
 	for (i = 0; i < gits->count && i < GITS_SHOWN; i++) {
-		auto_free char *path =
-			dir ? path_join(dir, gits->items[i]) : NULL;
+		auto_free char *path = apply_report_path(dir, gits->items[i]);
 
-		buf_printf(&paths, " %s",
-			   text_shell(path ? path : gits->items[i]));
+		buf_printf(&paths, " %s", text_shell(path));
 	}
 	if (gits->count > GITS_SHOWN)
 		report_note("changes in %s were not applied; guard apply %s%s "
@@ -118,7 +125,8 @@ void apply_report_git_left(const struct apply_plan *a)
 			    "moves your branch, too",
 			    left, one ? "is" : "are", session_label(s),
 			    one ? "it" : "them", session_label(s));
-	report_gits_left(&a->change.roots[0].plan, NULL, session_label(s));
+	report_gits_left(&a->change.roots[0].plan, s->project,
+			 session_label(s));
 }
 
 /* These changes do not conflict with the apply, but the user must know that

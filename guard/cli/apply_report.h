@@ -9,6 +9,9 @@
 #include "guard/cli/plan_summary.h"
 #include "restore/git/gitcommit.h"
 
+/* A path below root as a command names it where the user is, to free. */
+char *apply_report_path(const char *root, const char *path);
+
 /* The directory that is changed, for a question. */
 const char *apply_report_where(const struct apply_plan *a);
 /* Names the files with conflict markers and returns the exit status: they must

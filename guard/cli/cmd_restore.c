@@ -9,7 +9,10 @@
 #include "guard/cli/plan_print.h"
 #include "guard/cli/plan_summary.h"
 #include "guard/cli/styled.h"
+#include "guard/change/resolve_run.h"
+#include "guard/history/locate.h"
 #include "guard/history/sources.h"
+#include "snapshot/tree/time_spec.h"
 #include "guard/change/recover.h"
 #include "guard/review/fold.h"
 
@@ -256,6 +259,33 @@ static bool is_snapshot_number(const char *text)
 	       access(text, F_OK) < 0;
 }
 
+/* SNAP:PATH or RUN:PATH, as for guard show. */
+static int suggest_command(struct context *c, const char *arg, struct err *err)
+{
+	AUTO(session) struct session s = SESSION_NONE;
+	auto_free char *when = NULL, *path = NULL;
+	struct time_spec time_spec;
+	struct err ignored;
+
+	locate_split(arg, &when, &path);
+	if (!path || !*path)
+		return -err->num;
+	if (time_spec_parse(when, timestamp_now(), &time_spec, &ignored) == 0)
+		return fail(err, ENOENT,
+			    "no such path: %s; did you mean guard restore --at "
+			    "%s %s?",
+			    text_quote(arg), text_shell(when),
+			    text_shell(path));
+	if (!c->project)
+		c->project =
+			state_project(&c->state, NULL, PROJECT_FIND, &ignored);
+	if (!c->project || resolve_run_text(c, when, false, &s, &ignored) < 0)
+		return -err->num;
+	return fail(err, ENOENT,
+		    "no such path: %s; did you mean guard apply %s %s?",
+		    text_quote(arg), text_shell(when), text_shell(path));
+}
+
 static int restore(struct restore *r, int count, char **argv, struct err *err)
 {
 	int i, got;
@@ -268,10 +298,12 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		return fail(err, ENOENT,
 			    "no such path: %s; did you mean guard restore --at "
 			    "%s %s?",
-			    text_quote(argv[0]), argv[0], text_quote(argv[1]));
+			    text_quote(argv[0]), argv[0], text_shell(argv[1]));
 	for (i = 0; i < count; i++)
 		if (sources_find(&r->found, argv[i], err) < 0)
-			return -err->num;
+			return err->num == ENOENT
+				       ? suggest_command(r->in.c, argv[i], err)
+				       : -err->num;
 	r->in.targets = r->found.items;
 	r->in.count = r->found.count;
 	/* An interrupted action in a missing directory is recovered later, when

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "guard/cli/commands.h"
 #include "snapshot/tree/time_spec.h"
+#include "guard/change/resolve_run.h"
 #include "guard/history/locate.h"
 #include "guard/history/runview.h"
 #include "guard/cli/tree_list.h"
@@ -144,6 +145,15 @@ static void print_snapshot(const struct snapshot *s)
 	}
 }
 
+static int fail_missing(struct context *c, const char *arg, struct err *err)
+{
+	struct err ignored;
+	auto_free char *path =
+		arg && *arg ? resolve_run_path(arg, &ignored) : NULL;
+
+	return path ? locate_only_run(c->store, path, err) : -err->num;
+}
+
 static int show_snapshot(struct context *c, const char *when, const char *arg,
 			 const struct options *o, struct err *err)
 {
@@ -152,10 +162,11 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 	auto_free char *path = NULL;
 	int got;
 
-	if (context_store(c, STORE_READ, err) < 0 ||
-	    locate_snapshot(c, when, arg && *arg ? arg : NULL, &s, &path, err) <
-		    0)
+	if (context_store(c, STORE_READ, err) < 0)
 		return -err->num;
+	if (locate_snapshot(c, when, arg && *arg ? arg : NULL, &s, &path, err) <
+	    0)
+		return fail_missing(c, arg, err);
 	if (!arg) {
 		if (o->json)
 			print_snapshot_json(&s);
@@ -166,8 +177,10 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 	got = tree_lookup(c->store, &s.root, path, &e, err);
 	if (got < 0)
 		return got;
-	if (!got || snapshot_purge_note(&s, path))
-		return locate_missing(&s, path, err);
+	if (!got || snapshot_purge_note(&s, path)) {
+		(void)locate_missing(&s, path, err);
+		return fail_missing(c, arg, err);
+	}
 	return show_entry(c->store, &e, o, err);
 }
 

@@ -10,7 +10,8 @@
 static int stop(struct context *c, int grace_ms, char **operands,
 		struct err *err)
 {
-	AUTO(session) struct session s = SESSION_NONE;
+	AUTO(session) struct session s = SESSION_NONE, ended = SESSION_NONE;
+	struct err ignored;
 	int got = choose_run_live(c, operands, &s, err);
 
 	if (got)
@@ -18,7 +19,11 @@ static int stop(struct context *c, int grace_ms, char **operands,
 	got = resolve_run_is_running(&s) ? live_stop(&s, grace_ms, err) : 0;
 	if (got < 0)
 		return got;
-	if (got)
+	if (got && session_open(c->state.runs_fd, s.id, false, &ended,
+				&ignored) == -ENOENT)
+		output_print("run %s stopped; it changed nothing",
+			     session_label(&s));
+	else if (got)
 		output_print("run %s stopped; its changes are pending: guard "
 			     "diff %s",
 			     session_label(&s), session_label(&s));

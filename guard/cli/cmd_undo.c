@@ -235,16 +235,16 @@ static int undo_many(struct undo *u, struct err *err)
 static int check_repeated(const struct undo *u, struct err *err)
 {
 	AUTO(action) struct action undone = {0};
-	auto_free char *title = NULL;
+	auto_free char *title = NULL, *further = NULL;
 
 	if (!u->yes || u->dry || !undo_can_redo(u, &undone))
 		return 0;
 	title = undo_title(&undone);
+	further = undo_further(u);
 	return fail(err, EEXIST,
 		    "nothing undone: the %s is undone already; guard redo "
-		    "repeats it, guard undo -y 1 goes one step further back, "
-		    "guard undo -y 2 two, guard undo -y RUN undoes that run",
-		    title);
+		    "repeats it%s",
+		    title, further);
 }
 
 /* The operand of undo: a number of actions, or a run. */

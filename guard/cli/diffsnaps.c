@@ -113,7 +113,7 @@ static int load_point(struct context *c, const char *text, bool files,
 		return fail(err, EXDEV,
 			    "snapshot %s is of another directory: guard -C %s "
 			    "diff %s compares it",
-			    text, text_quote(ret->snapshot.root_path), text);
+			    text, text_shell(ret->snapshot.root_path), text);
 	ret->base = time_spec.kind == TIME_SPEC_SEQ ? ret->snapshot.root_path
 						    : c->project;
 	return got;

@@ -57,8 +57,8 @@ void plan_summary_text(const struct plan_counts *counts, struct buf *to)
 	const struct text_part parts[] = {
 		{counts->deleted, "deleted"},
 		{counts->moved, "moved"},
-		{counts->replaced, "replaced"},
-		{counts->created, "created"},
+		{counts->replaced, "modified"},
+		{counts->created, "added"},
 		{counts->meta, "with other permissions"},
 		{counts->merged, "merged"},
 		{counts->marked, "with conflict markers"},

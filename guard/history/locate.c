@@ -115,6 +115,44 @@ int locate_missing(const struct snapshot *s, const char *path, struct err *err)
 			     text_quote(path), (unsigned long long)s->seq);
 }
 
+int locate_only_run(struct store *store, const char *path, struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	const char *word = text_shell(path);
+	struct err ignored;
+	uint64_t found = 0;
+	auto_free char *why = NULL;
+	AUTO(snapshot) struct snapshot of = {0};
+	size_t count;
+
+	if (err->num != ENOENT ||
+	    catalog_list(store, &seqs, &count, &ignored) < 0)
+		return -err->num;
+	while (count--) {
+		AUTO(snapshot) struct snapshot s = {0};
+		AUTO(entry) struct entry e = {0};
+
+		if (catalog_load(store, seqs[count], &s, &ignored) < 0 ||
+		    !path_below(path, s.root_path) ||
+		    (found && snapshot_of_run(&s)) ||
+		    tree_lookup(store, &s.root, path_rest(path, s.root_path),
+				&e, &ignored) <= 0)
+			continue;
+		if (!snapshot_of_run(&s))
+			return -err->num;
+		found = s.seq;
+		of = TAKE(s);
+	}
+	if (!found)
+		return -err->num;
+	why = mem_strndup(err->text, strcspn(err->text, ";"));
+	return fail(err, ENOENT,
+		    "%s; run %s has it: guard restore --at %llu %s restores "
+		    "it, guard show %llu:%s prints it",
+		    why, of.run_id, (unsigned long long)found, word,
+		    (unsigned long long)found, word);
+}
+
 void locate_split(const char *arg, char **ret_when, char **ret_path)
 {
 	const char *colon = strchr(arg + time_prefix_len(arg), ':');

@@ -21,6 +21,11 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
  * -ENOENT. */
 int locate_missing(const struct snapshot *s, const char *path, struct err *err);
 
+/* The error of a path that no version of the real files has, with the commands
+ * for the newest result of a run that has it. path: absolute. Returns
+ * -err->num. */
+int locate_only_run(struct store *store, const char *path, struct err *err);
+
 /* Splits "SNAP:PATH", where SNAP may be a time such as "2026-11-21 14:30";
  * *ret_path is NULL without a colon. Both are to free. */
 void locate_split(const char *arg, char **ret_when, char **ret_path);

@@ -50,7 +50,11 @@ int runview_find(struct context *c, const char *arg, struct session *ret,
 	got = resolve_run_text(c, run, false, ret, err);
 	if (got < 0)
 		return got == -ENOENT && !session_id_ok(run) ? 0 : got;
-	*ret_path = mem_strdup(arg[len] ? arg + len + 1 : "");
+	arg += len + (arg[len] != '\0');
+	/* No shell expands it behind a colon; diff prints such names. */
+	*ret_path = strncmp(arg, "~/", 2) == 0 && c->state.home
+			    ? path_join(c->state.home, arg + 2)
+			    : mem_strdup(arg);
 	return 1;
 }
 

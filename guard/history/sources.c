@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "guard/history/history.h"
+#include "guard/history/locate.h"
 #include "guard/history/pathglob.h"
 #include "guard/state/report.h"
 #include "restore/plan/unit.h"
@@ -154,7 +155,7 @@ static int find_source(struct sources *s, char *path, struct err *err)
 	t = VEC_ADD(s);
 	*t = (struct restore_target){.arg = path};
 	if (find_snapshot(s, t->arg, &t->snapshot, err) < 0)
-		return -err->num;
+		return locate_only_run(s->store, t->arg, err);
 	t->path = mem_strdup(path_rest(t->arg, t->snapshot.root_path));
 	got = tree_lookup(s->store, &t->snapshot.root, t->path, &t->entry, err);
 	if (got < 0)
@@ -259,7 +260,9 @@ static int find_matches(struct sources *s, const char *pattern, struct err *err)
 		      : each_version(s->store, fixed, expand_version, &x, err);
 
 	if (got == 0 || got == -ENOENT)
-		return fail(err, ENOENT, "no stored path matches %s",
+		return fail(err, ENOENT,
+			    "no stored path matches %s; `guard find GLOB` "
+			    "searches the results of runs, too",
 			    text_quote(pattern));
 	return got < 0 ? got : 0;
 }
@@ -434,8 +437,8 @@ void sources_print_earlier(const struct sources *s)
 	}
 	if (earlier)
 		report_hint("guard restore --at %" PRIu64
-			    " PATH restores the previous version (%s, %s)",
-			    earlier->snapshot.seq,
+			    " %s restores the previous version (%s, %s)",
+			    earlier->snapshot.seq, text_shell(s->items[0].arg),
 			    text_time(earlier->snapshot.time),
 			    earlier->snapshot.reason);
 }

@@ -108,8 +108,9 @@ static char *describe_view(const struct explainer *e, const struct path_view *v,
 		{"--ro", "read-only, exposed by --ro ", ""},
 		{"machine", "read-only, like the rest of the machine", NULL},
 		{"private", "",
-		 " is the run's own and starts empty; --ro or --rw exposes the "
-		 "real one"},
+		 " is the run's own and starts empty; --ro exposes the real "
+		 "one, "
+		 "and --rw a directory"},
 		{"socket", "masked: a program listens on ",
 		 "; --ro exposes it"},
 		{"state", "masked: guard's own state (",

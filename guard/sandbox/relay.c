@@ -32,7 +32,7 @@ static int explain_failed_exec(const struct sandbox *sb,
 		return fail(err, num,
 			    "%s: no such command; for a shell's command line, "
 			    "try: guard run -- sh -c %s",
-			    name, name);
+			    name, text_shell(sb->command));
 	if (num == ENOENT)
 		return fail(err, num,
 			    strchr(sb->command, '/')

@@ -63,16 +63,16 @@ const char *conflict_text(enum conflict_kind kind)
 	case CONFLICT_BOTH_ADDED:
 		return "added on both sides with different content";
 	case CONFLICT_DELETED_NOW:
-		return "changed there, but deleted in the project since then";
+		return "changed there, but deleted here since then";
 	case CONFLICT_CHANGED_NOW:
-		return "deleted there, but changed in the project since then";
+		return "deleted there, but changed here since then";
 	case CONFLICT_ADDED_BELOW:
-		return "new in the project, in a directory that was deleted "
+		return "new here, in a directory that was deleted "
 		       "there";
 	case CONFLICT_DIRECTORY:
 		return "a directory exists there now, and is not deleted";
 	case CONFLICT_PARENT:
-		return "its parent directory no longer exists in the project";
+		return "its parent directory no longer exists";
 	case CONFLICT_MOVED:
 		return "changed in the project after the start, before it was "
 		       "stored: no version to compare with";

@@ -273,7 +273,7 @@ says "$out" 'D  few/  directory  ! CHANGED HERE'
 gives 0 'status counts the others' guard status
 says "$out" '28 deleted'
 gives 1 'apply names what keeps the directories' guard apply -y gone
-says "$err" "'full/mine': new in the project, in a directory that was deleted"
+says "$err" "'full/mine': new here, in a directory that was deleted"
 guard discard -y -q gone
 ok 'a run makes a directory anew' guard run -q --name anew -- sh -c '
 	rm -r few/a few/new; rmdir few; mkdir few; echo b >few/b'

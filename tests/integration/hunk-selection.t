@@ -227,11 +227,11 @@ says "$out" "'two' carries set-id bits"
 no 'apply with a final no applies nothing' test -e beside
 list() {
 	grep -o -e '^  [A-Z]  [a-z]*' -e "guard: '[a-z]*' carries" \
-		-e "refused: '[a-z]*'" -e 'guard: run .*: [0-9] created' "$out" |
+		-e "refused: '[a-z]*'" -e 'guard: run .*: [0-9] added' "$out" |
 		sed -e 's/^  [A-Z]  //' -e 's/guard: //' -e 's/^run .*: //' | tr '\n' ' '
 }
 is "$(list)" \
-	"beside one two 'one' carries 'two' carries 2 created " \
+	"beside one two 'one' carries 'two' carries 2 added " \
 		'apply prints the whole list before the first question'
 seq=$(guard log one | awk '/post-run/ { print $1; exit }')
 gives 1 'restore refuses the set-id file of a run' guard restore --at "$seq" one
@@ -239,7 +239,7 @@ says "$err" 'nothing restored: name only paths that are not refused'
 silent "$err" '--yes-to'
 ok 'apply with a yes to each set-id file is accepted' anew apply y y y
 is "$(list)" \
-	"beside one two 'one' carries 'two' carries 3 created " \
+	"beside one two 'one' carries 'two' carries 3 added " \
 		'apply prints the list, then asks about each set-id file'
 is "$(stat -c %a one) $(stat -c %a two)" '4755 2755' \
 	'apply writes both set-id files'
@@ -248,7 +248,7 @@ ok 'a run creates a set-id file and a socket' \
 	chmod 4755 three; perl -MIO::Socket::UNIX -e \
 		"IO::Socket::UNIX->new(Local => q(node), Listen => 1) or die"'
 ok 'apply asks about the set-id file alone' anew apply y y
-is "$(list)" "three 'three' carries 1 created " '... and lists no socket'
+is "$(list)" "three 'three' carries 1 added " '... and lists no socket'
 
 # --- some paths applied, then edited, then the rest applied ---
 mkdir parts

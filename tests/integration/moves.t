@@ -210,7 +210,7 @@ manifest "$HOME/project" >"$T/after"
 ok 'undo restores the project' restored "$T/before" "$T/after"
 
 ok 'review accepts all changes' answers review y y y y y y y
-has "$out" '1 deleted, 7 moved, 1 created'
+has "$out" '1 deleted, 7 moved, 1 added'
 no 'the old directory is gone after all changes' test -e trunk
 is "$(head -n 1 branch/in/s)" 's 1' 'the new directory has the files'
 gives 0 'undo reverts all changes' guard undo -y

@@ -304,7 +304,7 @@ before=$(cat "$out")
 echo two >version
 gives 0 'guard snapshot stores a second version' guard snapshot -q
 gives 0 'restore of an unchanged file is accepted' guard restore -y version
-says "$err" "guard restore --at $before PATH restores the previous version"
+says "$err" "guard restore --at $before $PWD/version restores the previous version"
 gives 0 'restore --at the previous version is accepted' \
 	guard restore -y --at "$before" version
 is "$(cat version)" one 'restore --at the previous version brings it back'

@@ -208,7 +208,7 @@ echo 1 >"$HOME/apart/file"
 apart=$(guard snapshot --json "$HOME/apart" | sed -n 's/.*"snapshot": \([0-9]*\).*/\1/p' | head -n 1)
 gives 2 'diff with a snapshot of another directory is refused' \
 	guard diff "$apart"
-says "$err" "guard -C '$HOME/apart' diff $apart"
+says "$err" "guard -C $HOME/apart diff $apart"
 gives 0 'diff of two snapshots of different directories works' \
 	guard diff "$apart" "$apart"
 finish

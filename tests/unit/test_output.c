@@ -404,7 +404,7 @@ static void changes_of_git_are_summed_up_but_deletions_are_named(void **state)
 		assert_true(has_line(&g, deleted[i]));
 	assert_true(has_line(&g, "500 object files added"));
 	assert_true(has_line(&g, "1 object file deleted"));
-	assert_true(has_line(&g, "1 reflog changed"));
+	assert_true(has_line(&g, "1 reflog modified"));
 	assert_true(has_line(&g, "sub/.git/hooks/post-merge  hook"));
 	assert_true(has_line(&g, ".git/config  configuration"));
 	assert_true(g.count < 12);
