@@ -362,8 +362,20 @@ void apply_consent_remedy(const struct apply_consent *a)
 	add_yes_options(a, &options);
 	with = command_with(a, buf_text(&options));
 	output_hint("nothing applied; with these changes: %s", with);
-	if (a->takes_all)
+	if (a->takes_all) {
+		const char *run = session_label(&a->in->p->session);
+		const char *yes = a->o->yes || !has_terminal() ? " -y" : "";
+
+		output_hint(
+			"no file is changed by: guard apply --branch NAME%s "
+			"%s, which commits to that branch",
+			yes, run);
+		if (a->o->commits)
+			output_hint("or by: guard import%s %s, to merge the "
+				    "run's commits",
+				    yes, run);
 		return;
+	}
 	output_hint("without them: %s", without);
 	if (copies)
 		output_hint("--yes-to PATH and --except PATH decide on one "

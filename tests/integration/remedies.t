@@ -119,6 +119,21 @@ prints guard apply c1
 works 'guard apply --yes-to .*'
 cd .. || exit 99
 
+# --- commits beside the deletion of a file without another copy ---
+echo untracked >"un tracked"
+guard run -q --name d1 -- sh -c 'rm "un tracked"; echo 5 >four; git add four; git commit -q -m four'
+for option in --commits --commit; do
+	prints guard apply "$option" d1
+	command=$(grep -oE 'guard apply --branch NAME -y d1' "$err")
+	ok "apply $option names a branch of its own" \
+		sh -c "$(printf '%s' "$command" | sed "s/NAME/own$option/")"
+done
+prints guard apply --commits d1
+works 'guard import -y d1'
+ok 'the file is there' test -e 'un tracked'
+works 'guard apply --yes-to .*'
+ok 'the consent deletes it' test ! -e 'un tracked'
+
 # --- versions ---
 n=$(guard snapshot "$HOME/documents")
 prints guard diff "$n"
