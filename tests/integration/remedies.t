@@ -27,8 +27,8 @@ prints() {
 	cat "$out" >>"$err"
 }
 
-# works REGEX [STATUS [OPTIONS]]: the command that the message names, with
-# options for what a terminal would be asked
+# works REGEX [STATUS [OPTIONS [SED]]]: the command that the message names, with
+# options for what a terminal would be asked, and values for words like PATH
 works() {
 	command=$(grep -oE -- "$1" "$err" | head -n 1)
 	[ -n "$command" ] || {
@@ -36,6 +36,7 @@ works() {
 		show_output
 		return
 	}
+	command=$(printf '%s\n' "$command" | sed "${4:-}")
 	sh -c "$command ${3:-}" >"$T/o" 2>"$T/e" </dev/null
 	got=$?
 	if [ "$got" = "${2:-0}" ]; then
@@ -206,4 +207,46 @@ prints guard verify
 works 'guard verify --read-data'
 prints guard diff nosuch
 works 'guard status --all|guard diff m2'
+
+# --- unknown names, nothing to do, no terminal ---
+prints guard undo nosuch
+works 'guard log --actions'
+prints guard undo nosuch
+works 'guard restore ' 0 -n "s/restore/restore \"it's\"/"
+prints guard agents nosuch
+works 'guard agents'
+prints guard du
+works 'guard prune --caches' 0 -n
+works 'guard undo' 0 -n
+prints guard purge nosuch
+works 'guard find' 1 '' 's/find/find nosuch/'
+prints guard export --tar r1
+works 'guard log'
+prints guard apply --follow -y m2
+works 'guard apply m2' 0 -n
+prints guard exec
+works 'guard exec RUN -- COMMAND' 0 '' 's/RUN/m2/; s/COMMAND/true/'
+prints guard show 99999
+works 'guard log --all'
+prints env GUARD_HOME="$HOME/new state" guard log
+works 'guard snapshot'
+prints guard apply --kind nosuch m2
+works 'guard diff --kinds( m2)?'
+prints guard apply m2 nosuch
+works 'guard diff m2'
+prints guard discard -y 'x*'
+works 'guard status'
+prints guard review m2
+works 'guard apply m2 PATHS' 0 -n 's/PATHS/m2/'
+works 'guard diff m2'
+guard restore -q -y m1
+prints guard restore -y m1
+works 'guard log PATH' 0 '' 's/PATH/m1/'
+prints guard run -q --hide "it's" -- true
+prints guard discard -y m2
+works 'guard undo' 0 -y
+prints guard discard -y m2 m2
+works 'guard undo' 0 -y
+prints guard run
+works 'guard run \[options\] -- COMMAND' 0 '' 's/.options. //; s/COMMAND/true/'
 finish
