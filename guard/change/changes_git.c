@@ -105,7 +105,7 @@ static void add_git_line(struct changes_git *g, const struct change *c,
 		if (c->kind == CHANGE_DELETED)
 			buf_printf(&b, "  %s -> deleted", old);
 		else if (c->kind == CHANGE_ADDED)
-			buf_printf(&b, "  new -> %s", now);
+			buf_printf(&b, "  none -> %s", now);
 		else
 			buf_printf(&b, "  %s -> %s", old, now);
 	} else {

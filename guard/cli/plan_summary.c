@@ -92,8 +92,8 @@ void plan_summary_json(struct store *store, const struct plan *plan,
 {
 	static const char *const ops[] = {
 		[STEP_DELETE] = "delete",
-		[STEP_REPLACE] = "replace",
-		[STEP_CREATE] = "create",
+		[STEP_REPLACE] = "modify",
+		[STEP_CREATE] = "add",
 		[STEP_META] = "meta",
 	};
 	static const char *const hows[] = {

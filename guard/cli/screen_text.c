@@ -278,7 +278,7 @@ static void add_whole_entry(struct text_maker *m)
 	styled_line(m->to, LINE_PLAIN, FAINT "%s:%s",
 		    c->kind == CHANGE_DELETED ? "deleted"
 		    : c->kind == CHANGE_ADDED ? "added"
-					      : "changed",
+					      : "modified",
 		    buf_text(&b));
 }
 

@@ -263,13 +263,13 @@ said() {
 }
 echo edited >many/f11
 gives 0 'restore -n --json is accepted' guard restore -n --json many/f11
-is "$(said)" "not done $HOME/project/many/f11 replace:many/f11 0 0" \
+is "$(said)" "not done $HOME/project/many/f11 modify:many/f11 0 0" \
 	'restore -n --json prints the planned steps'
 gives 1 'restore --json without --yes is refused' guard restore --json many/f11
-is "$(said)" "not done $HOME/project/many/f11 replace:many/f11 0 0" \
+is "$(said)" "not done $HOME/project/many/f11 modify:many/f11 0 0" \
 	'the refused restore --json prints the planned steps'
 gives 0 'restore -y --json is accepted' guard restore -y --json many/f11
-is "$(said)" "done $HOME/project/many/f11 replace:many/f11 1 0" \
+is "$(said)" "done $HOME/project/many/f11 modify:many/f11 1 0" \
 	'restore -y --json prints the executed steps'
 is "$(cat many/f11)" 11 'restore -y --json restores the file'
 gives 0 'a repeated restore --json is accepted' guard restore -y --json many/f11
