@@ -578,7 +578,7 @@ is "$(git status --short)" ' M src/one.c
  M src/two.c' 'the rest is not applied'
 gives 0 'guard undo 2 reverts both' guard undo -y 2
 manifest src >"$T/after"
-ok 'the project is as before' same "$T/before" "$T/after"
+ok 'the project is as before' restored "$T/before" "$T/after"
 gives 0 'the run is pending again' guard status
 says "$out" lossy
 guard discard -y -q lossy
