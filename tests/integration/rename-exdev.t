@@ -95,15 +95,15 @@ fi
 # A worker would be a process; process ids show how many were started.
 inside_run 'no process is started for a rename of a new directory' '
 	pid() { sh -c "echo \$\$"; }
-	mkdir -p new/sub other/in/new full/new && echo in >new/sub/file
+	mkdir -p fresh/sub other/in/new full/new && echo in >fresh/sub/file
 	first=$(pid)
 	for to in moved ./moved/ "$PWD/moved" tree/a/moved full/new/moved \
 		other/../moved; do
-		$renamer many 40 new "$to" || exit
+		$renamer many 40 fresh "$to" || exit
 	done
-	$renamer many 40 "$PWD/new/sub" other/in/new/moved &&
+	$renamer many 40 "$PWD/fresh/sub" other/in/new/moved &&
 	[ $(($(pid) - first)) -lt 40 ] &&
-	[ "$(cat new/sub/file)" = in ] && [ -e tree/a/script ]'
+	[ "$(cat fresh/sub/file)" = in ] && [ -e tree/a/script ]'
 
 # --- the kernel's errors stay the same ---
 number 'rename returns 0' 0 plain tree moved
