@@ -115,9 +115,12 @@ static void split_completely(struct review *r, size_t item)
 {
 	size_t part = r->items[item].parts;
 
-	while (part-- > 0)
-		if (review_can_split(r, &r->items[item], part))
+	while (part-- > 0) {
+		const struct hunk *hunk = review_hunk(&r->items[item], part);
+
+		if (hunk && hunks_can_split(hunk))
 			review_split(r, item, part);
+	}
 }
 
 static int select_lines(struct review *r, size_t number,
@@ -129,8 +132,8 @@ static int select_lines(struct review *r, size_t number,
 
 	if (textdiff_available(err) < 0)
 		return err_context(err, "%s", text_quote(l->operand));
-	if (item->count > 1 || !e->old.mode || !e->now.mode ||
-	    review_open(r, item, err) < 0 || !item->hunks.count)
+	if (review_is_group(item) || !review_old(r, item)->mode ||
+	    !e->now.mode || review_open(r, item, err) < 0 || !item->hunks.count)
 		return fail(err, EINVAL,
 			    "%s: only a modified text can be applied by lines",
 			    text_quote(l->operand));
@@ -184,6 +187,35 @@ static int select_item(struct apply_selection *s, const struct session *session,
 	return 0;
 }
 
+/* Lines are of the new file. */
+static int fail_lines(const struct apply_selection *s,
+		      const struct selected_lines *l, struct err *err)
+{
+	size_t root, i;
+
+	for (root = 0; root < s->root_count; root++)
+		for (i = 0; i < s->roots[root].review.count; i++) {
+			const struct review *r = &s->roots[root].review;
+			const struct review_item *item = &r->items[i];
+			const char *from =
+				item->move ? review_moved_from(r, item, 0)->path
+					   : NULL;
+			size_t at = from ? strlen(l->path) - strlen(from) : 0;
+
+			if (from && strlen(l->path) > strlen(from) &&
+			    l->path[at - 1] == '/' &&
+			    strcmp(l->path + at, from) == 0)
+				return fail(err, ENOENT,
+					    "%s: the run moved the file to "
+					    "%s: name the lines of that one",
+					    text_quote(l->operand),
+					    text_quote(item->path));
+		}
+	return fail(err, ENOENT,
+		    "%s: only a modified text can be applied by lines",
+		    text_quote(l->operand));
+}
+
 static int select_all_lines(struct apply_selection *s,
 			    const struct session *session, struct err *err)
 {
@@ -195,10 +227,7 @@ static int select_all_lines(struct apply_selection *s,
 				return -err->num;
 	for (i = 0; i < s->lines.count; i++)
 		if (!s->lines.items[i].found)
-			return fail(err, ENOENT,
-				    "%s: only a modified text can be applied "
-				    "by lines",
-				    text_quote(s->lines.items[i].operand));
+			return fail_lines(s, &s->lines.items[i], err);
 	return 0;
 }
 

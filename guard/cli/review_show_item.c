@@ -161,21 +161,6 @@ static void show_moves(struct review *r, struct review_item *item,
 	}
 }
 
-/* Changes of a moved file. */
-static void show_moved_text(struct review *r, struct review_item *item,
-			    struct styled *to)
-{
-	AUTO(hunks) struct hunks hunks = {0};
-	AUTO(buf) struct buf a = {0}, b = {0};
-	struct err err;
-	size_t i;
-
-	if (review_moved_hunks(r, item, &a, &b, &hunks, &err) < 0)
-		styled_line(to, LINE_PLAIN, "cannot be shown: %s", err.text);
-	for (i = 0; i < hunks.count; i++)
-		show_hunk(&hunks.items[i], to);
-}
-
 static void show_group(struct review *r, struct review_item *item,
 		       struct styled *to)
 {
@@ -191,13 +176,15 @@ static void show_group(struct review *r, struct review_item *item,
 
 /* A part that is no hunk: the title says all about an entry that is no text. */
 static void show_other_part(struct review_item *item,
-			    const struct review_entry *e, struct styled *to)
+			    const struct review_entry *e,
+			    const struct entry *old, struct styled *to)
 {
 	struct change c = e->change;
 	AUTO(buf) struct buf b = {0};
 
-	if (c.kind == CHANGE_MODIFIED && item->rights) {
+	if (item->rights) {
 		c.kind = CHANGE_META;
+		c.old = changes_side(old);
 		buf_add_text(&b, "permissions:");
 		changes_detail(&c, &b);
 		styled_text(to, '@', buf_text(&b), b.len, NULL);
@@ -224,14 +211,12 @@ static void show_part(struct review *r, struct review_item *item, size_t part,
 
 	if (review_is_group(item))
 		(item->move ? show_moves : show_group)(r, item, to);
-	else if (item->move)
-		show_moved_text(r, item, to);
 	else if (review_open(r, item, &err) < 0)
 		styled_line(to, LINE_PLAIN, "cannot be shown: %s", err.text);
 	else if (review_hunk(item, part))
 		show_hunk(review_hunk(item, part), to);
-	else
-		show_other_part(item, e, to);
+	else if (!item->move || item->rights)
+		show_other_part(item, e, review_old(r, item), to);
 }
 
 size_t review_show_part(struct review *r, struct review_item *item, size_t part,
@@ -256,12 +241,14 @@ const char *review_show_part_name(const struct review *r,
 
 	if (item->section == REVIEW_DELETED)
 		return "this deletion";
-	if (item->move)
+	if (item->move && !item->hunks.count)
 		return "this move";
 	if (review_is_group(item))
 		return "all of this directory";
 	if (part < item->rights)
 		return "these permissions";
+	if (item->move)
+		return "this hunk";
 	if (!e->old.mode)
 		return "this addition";
 	return review_hunk(item, part) ? "this hunk" : "this change";

@@ -252,15 +252,23 @@ int review_read(const struct review *r, const struct entry *e, struct buf *to,
 				: 0;
 }
 
+const struct entry *review_old(const struct review *r,
+			       const struct review_item *item)
+{
+	return item->move ? &review_moved_from(r, item, 0)->old
+			  : &review_entry(r, item)->old;
+}
+
 int review_open(struct review *r, struct review_item *item, struct err *err)
 {
 	const struct review_entry *e = review_entry(r, item);
-	uint32_t old = e->old.mode, now = e->now.mode;
-	bool has_text = item->count == 1 && (!old || S_ISREG(old)) &&
-			(!now || S_ISREG(now)) && e->old.size <= TEXT_MAX &&
+	const struct entry *from = review_old(r, item);
+	uint32_t old = from->mode, now = e->now.mode;
+	bool has_text = !review_is_group(item) && (!old || S_ISREG(old)) &&
+			(!now || S_ISREG(now)) && from->size <= TEXT_MAX &&
 			e->now.size <= TEXT_MAX &&
-			!((e->old.flags | e->now.flags) & ENTRY_INCOMPLETE) &&
-			!(old && now && entry_same_content(&e->old, &e->now));
+			!((from->flags | e->now.flags) & ENTRY_INCOMPLETE) &&
+			!(old && now && entry_same_content(from, &e->now));
 	enum review_answer answer = item->answers[0];
 	size_t i;
 	int got;
@@ -269,7 +277,7 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 		item->opened = true;
 		return 0;
 	}
-	if (review_read(r, &e->old, &item->old, err) < 0 ||
+	if (review_read(r, from, &item->old, err) < 0 ||
 	    review_read(r, &e->now, &item->now, err) < 0)
 		return -err->num;
 	got = hunks_make(&item->old, &item->now, &item->hunks, err);
@@ -287,7 +295,7 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 	/* A deletion is always complete. */
 	if (got || !now || !item->hunks.count)
 		return 0;
-	item->rights = old && !entry_same_meta(&e->old, &e->now);
+	item->rights = old && !entry_same_meta(from, &e->now);
 	item->parts = item->hunks.count + item->rights;
 	free(item->answers);
 	item->answers = mem_zalloc(item->parts * sizeof(*item->answers));
@@ -397,7 +405,8 @@ void review_split(struct review *r, size_t item, size_t part)
 	struct review_item *split = &r->items[item];
 	size_t had = split->hunks.count, more, i;
 
-	if (split->count > 1) {
+	if (split->count > 1 && !(review_hunk(split, part) &&
+				  hunks_can_split(review_hunk(split, part)))) {
 		split_group(r, item);
 		return;
 	}

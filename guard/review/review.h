@@ -157,6 +157,10 @@ bool review_is_refused(const struct review *r, const struct review_item *item);
  * answered alone. */
 void review_list_agreed(const struct review *r, char ***to);
 
+/* The old side of an item that is no group: of a moved file, at its old name.
+ */
+const struct entry *review_old(const struct review *r,
+			       const struct review_item *item);
 /* Reads its texts and takes them apart; done once. An item that is not read
  * (binary, large, a link) has one part. An answer that the item had before is
  * that of all its parts. */
@@ -168,11 +172,6 @@ void review_close(struct review *r, struct review_item *item);
  * file. */
 int review_read(const struct review *r, const struct entry *e, struct buf *to,
 		struct err *err);
-/* The hunks between the two files of a move; the texts, appended, must outlive
- * them. */
-int review_moved_hunks(const struct review *r, const struct review_item *item,
-		       struct buf *old, struct buf *now, struct hunks *ret,
-		       struct err *err);
 /* The hunk of a part, or NULL. */
 struct hunk *review_hunk(const struct review_item *item, size_t part);
 

@@ -75,7 +75,7 @@ static int put_accepted_text(struct accepted_tree *p, struct review_item *item,
 {
 	struct review_entry *e = review_entry_at(p->r, item, 0);
 	bool rights = !item->rights || item->answers[0] == REVIEW_YES;
-	const struct entry *meta = rights ? &e->now : &e->old;
+	const struct entry *meta = rights ? &e->now : review_old(p->r, item);
 	AUTO(buf) struct buf text = {0};
 	AUTO(entry) struct entry made = {0};
 
@@ -156,6 +156,14 @@ int review_make_accepted(struct review *r, struct entry *ret_root,
 		    review_entry(r, order[i])->now.mode) {
 			if (put_accepted_text(&p, order[i], err) < 0)
 				return -err->num;
+			/* The old name of a moved file goes. */
+			for (k = 1; k < order[i]->count; k++) {
+				struct review_entry *e =
+					&r->entries[order[i]->list[k]];
+
+				if (put_accepted(&p, e, &e->now, err) < 0)
+					return -err->num;
+			}
 			continue;
 		}
 		for (k = 0; k < order[i]->count; k++) {

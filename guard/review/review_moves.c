@@ -112,17 +112,3 @@ const struct review_entry *review_moved_from(const struct review *r,
 {
 	return review_entry_at(r, item, 2 * pair + 1);
 }
-
-int review_moved_hunks(const struct review *r, const struct review_item *item,
-		       struct buf *old, struct buf *now, struct hunks *ret,
-		       struct err *err)
-{
-	const struct review_entry *to = review_entry(r, item);
-
-	if (to->percent == 100)
-		return 0;
-	if (review_read(r, &review_moved_from(r, item, 0)->old, old, err) < 0 ||
-	    review_read(r, &to->now, now, err) < 0)
-		return -err->num;
-	return hunks_make(old, now, ret, err);
-}

@@ -350,4 +350,35 @@ says "$err" "'~' is in your home directory: "
 gives 0 'apply accepts such a path with another one' \
 	guard apply -q -y file other
 is "$(cat other)" '' 'apply writes the other path'
+# A moved and edited file: hunks under the new name, and the move with them.
+mkdir "$HOME/moved"
+cd "$HOME/moved" || exit 99
+seq 9 >same
+seq 9 >s
+git init -q .
+git add .
+git commit -qm one
+for new in t dir/t; do
+	guard run -q -- sh -c "mkdir -p dir; mv s $new; sed -i 's/2/two/; s/9/nine/' $new
+		chmod +x $new"
+	gives 1 "$new: lines of the old name are refused" guard apply -y s:2
+	says "$err" "'s:2': the run moved the file to '$new'"
+	for lines in 2 1-3; do
+		gives 0 "one hunk of it: $lines" guard apply -y "$new:$lines"
+		says "$err" "1 of 2 hunks"
+		is "$(sed -n '2p;9p' "$new" | tr '\n' ' ')" 'two 9 ' \
+			'is there alone'
+		no 'the old name is gone' test -e s
+		no 'the mode is pending' test -x "$new"
+		gives 0 'undo' guard undo -y
+		is "$(cat s)" "$(cat same)" 'has the file at its old name'
+	done
+	gives 0 'a hunk, then the rest' guard apply -y "$new:9"
+	ok 'which is pending' guard apply -y
+	is "$(sed -n '2p;9p' "$new" | tr '\n' ' ')" 'two nine ' 'has all'
+	ok 'and the mode' test -x "$new"
+	ok 'both are undone' guard undo -y 2
+	guard discard -qy
+done
+
 finish
