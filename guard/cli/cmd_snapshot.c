@@ -3,7 +3,9 @@
 #include "guard/retention/autoprune.h"
 #include "guard/retention/settings.h"
 #include "guard/change/recover.h"
+#include "guard/sandbox/encryption.h"
 #include "guard/state/moved_project.h"
+#include "guard/state/report.h"
 #include "restore/transaction.h"
 #include "snapshot/tree/changed_paths.h"
 #include "snapshot/walk/take.h"
@@ -55,7 +57,7 @@ static int snapshot_directory(struct context *c, const char *dir,
 	const char *const skip[] = {c->state.path, NULL};
 	AUTO(settings) struct settings settings = {0};
 	AUTO(snapshot) struct snapshot last = {0};
-	auto_free char *other_cache = NULL;
+	auto_free char *other_cache = NULL, *note = NULL;
 	struct err ignored;
 	int got;
 
@@ -75,6 +77,10 @@ static int snapshot_directory(struct context *c, const char *dir,
 	if (changed_paths_find_newest(c->store, dir, &last, &ignored) == 0 &&
 	    last.seq)
 		t->files = last.files;
+	else
+		note = encryption_note(p.path, c->state.path);
+	if (note)
+		report_note("%s", note);
 	/* A snapshot with excludes has a stat cache of its own: it would drop
 	 * the excluded files from the project's. */
 	other_cache = mem_printf("%s-excluding", p.cache_path);

@@ -15,6 +15,7 @@
 #include "guard/agent/home_versions.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
+#include "guard/sandbox/encryption.h"
 #include "guard/sandbox/mount_list.h"
 #include "restore/workspace.h"
 
@@ -315,6 +316,17 @@ static void add_sockets(struct notice_log *t, const struct run *run,
 	}
 }
 
+/* The store has plain copies that stay readable when the directory is closed.
+ */
+static void report_encryption(struct notice_log *t, const struct run *run)
+{
+	auto_free char *note =
+		encryption_note(run->project, run->context.state.path);
+
+	if (note && is_new_notice(t, "limit", "encrypted"))
+		report_note("%s; shown once per project", note);
+}
+
 void run_notices_print(struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped)
@@ -361,6 +373,7 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 		report_note("with --nested a directory that is older than the "
 			    "run cannot be renamed (EXDEV): mv copies it; "
 			    "shown once per project");
+	report_encryption(&t, run);
 	print_notices(&t);
 	if (t.any && fd >= 0)
 		(void)record_save(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION,

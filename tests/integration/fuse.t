@@ -49,6 +49,32 @@ gives 0 'the run is listed then' guard status
 says "$out" 'echo agent'
 cd "$HOME/fuse" && rm -r q || exit 99
 
+# An encrypted directory: its files are readable in the store.
+mkdir -p "$HOME/vault"
+bindfs -f -o subtype=gocryptfs "$HOME/other" "$HOME/vault" &
+vault=$!
+until grep -q " $HOME/vault .* fuse.gocryptfs" /proc/self/mountinfo; do
+	kill -0 $! || exit 99
+done
+mounts_before=$(mounts)
+cd "$HOME/vault" || exit 99
+gives 0 'a run in an encrypted directory ends with 0' guard run -- \
+	sh -c 'echo x >>far'
+says "$err" "'$HOME/vault' is encrypted (gocryptfs), and guard keeps unencrypted"
+ok 'the printed command removes the copies' \
+	sh -c "$(grep -o 'guard purge [^\`]*' "$err") --confirm '$HOME/vault'"
+gives 0 'a second run there ends with 0' guard run -- true
+silent "$err" 'is encrypted'
+gives 0 'a snapshot there ends with 0' guard snapshot
+mkdir sub && cd sub || exit 99
+gives 0 'the first snapshot of a directory there ends with 0' guard snapshot .
+says "$err" 'is encrypted (gocryptfs)'
+settle
+cd .. && rmdir sub && cd "$HOME" && umount "$HOME/vault" || exit 99
+wait "$vault"
+mounts_before=$(mounts)
+cd "$HOME/fuse" || exit 99
+
 cat >"$T/work" <<'END'
 set -e
 [ "$(cat one folder/two)" = "$(printf 'one\ntwo')" ]
