@@ -58,7 +58,7 @@ taken_back() {
 }
 
 # --- the directory of applied files was moved, deleted or replaced ---
-stops 5
+stops 4
 mv src elsewhere
 gives 0 'apply --abort is accepted when a directory was renamed' \
 	guard apply --abort
@@ -66,7 +66,7 @@ says "$err" "'src' was missing: recreated"
 taken_back
 is "$(cat elsewhere/edited elsewhere/second | uniq)" new \
 	'the renamed directory is unchanged'
-stops 4
+stops 3
 rm -r src
 gives 1 'apply --continue rolls back when a directory was deleted' \
 	guard apply --continue
@@ -169,7 +169,7 @@ gives 0 'the next apply --abort is accepted' guard apply --abort
 is "$(cat src/second "fresh.guard-kept-$id")" 'mine
 mine' 'the next apply --abort keeps files made since'
 
-stops 5
+stops 4
 "$stopat" --at 1 --on --only renameat2 --error ENOENT -- guard undo -y -q \
 	>"$out" 2>"$err" </dev/null
 is $? 1 'undo that cannot roll back an interrupted apply ends with 1'
@@ -177,7 +177,7 @@ says "$err" 'roll back an interrupted apply'
 silent "$err" 'nothing to undo'
 
 # --- open files ---
-stops 5
+stops 4
 exec 5>>z-last
 gives 1 'apply --continue rolls back while a replaced file is open' \
 	guard apply --continue
@@ -198,7 +198,7 @@ new
 mine' 'text written to open new files is kept'
 
 # --- the whole project was deleted ---
-stops 5
+stops 4
 cd "$HOME" || exit 99
 rm -r project
 gives 0 'restore is accepted for a deleted project with an interrupted apply' \
