@@ -24,7 +24,7 @@ int chattr_write(int fd, uint32_t mask, uint32_t flags)
 	return ioctl(fd, FS_IOC_SETFLAGS, &all);
 }
 
-bool chattr_may_have(int dirfd, const char *name, const struct meta *m)
+bool chattr_may_have(int dirfd, const char *name)
 {
 	static atomic_bool missing;
 	/* struct file_attr of linux/fs.h */
@@ -33,8 +33,6 @@ bool chattr_may_have(int dirfd, const char *name, const struct meta *m)
 		uint32_t rest[4];
 	} a = {0};
 
-	if (timestamp_compare(m->ctime, m->mtime) != 0)
-		return true;
 	if (atomic_load_explicit(&missing, memory_order_relaxed))
 		return false;
 	if (syscall(SYS_file_getattr, dirfd, name, &a, sizeof(a),

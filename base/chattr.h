@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/meta.h"
-
 /* Missing in older versions of linux/fs.h. */
 #ifndef FS_DAX_FL
 #define FS_DAX_FL 0x02000000
@@ -37,11 +35,9 @@
  * Returns 0, or -1 with errno. */
 int chattr_write(int fd, uint32_t mask, uint32_t flags);
 
-/* Whether a regular file may have flags that statx(2) does not report. A file
- * of which another property than its bytes was changed last may: chattr(1) sets
- * the ctime alone. For any other file file_getattr(2) tells most of them;
- * before Linux 6.17 the answer is no. */
-bool chattr_may_have(int dirfd, const char *name, const struct meta *m);
+/* Whether a regular file has flags that statx(2) does not report, as far as
+ * file_getattr(2) tells: not all of them, and none before Linux 6.17. */
+bool chattr_may_have(int dirfd, const char *name);
 
 /* Writes the flags as lsattr(1) prints them, without dashes; "-" for none.
  * Returns `to`. */

@@ -251,6 +251,57 @@ static bool has_forward_ctime(const struct op *op, const struct meta *m)
 	       timestamp_compare(m->ctime, op->forward_ctime) == 0;
 }
 
+/* A replaced file with its second name, or a new one with both names. */
+static int finish_half(struct txn *t, const struct op *op, const char *staged,
+		       struct err *err)
+{
+	char aside[EXCHANGE_NAME_LEN];
+	auto_close int dir = -1;
+	struct meta m, is;
+	const char *name;
+	bool half = op->kind == OP_REPLACE &&
+		    fd_exists(t->staging_fd, exchange_aside(staged, aside));
+
+	if (!half && (op->kind != OP_CREATE || S_ISDIR(op->to->mode) ||
+		      meta_get(t->staging_fd, staged, &m) < 0 || m.nlink < 2))
+		return 0;
+	dir = beneath_parent(t->project->fd, op->path, &name, err);
+	if (dir < 0)
+		return txn_is_gone(dir) ? 0 : dir;
+	if (!half)
+		return meta_get(dir, name, &is) == 0 && is.ino == m.ino &&
+				       unlinkat(t->staging_fd, staged, 0) < 0
+			       ? fail_errno(err, "unlink the staged file")
+			       : 0;
+	if (exchange_finish(t->staging_fd, staged, dir, name) == 0)
+		return 0;
+	return errno == EEXIST
+		       ? txn_keep_displaced(t, aside, op,
+					    "was recreated during the command: "
+					    "its earlier version is kept as",
+					    err)
+		       : fail_errno(err, "finish the exchange");
+}
+
+int txn_op_is_done(struct txn *t, const struct op *op, struct err *err)
+{
+	char name[JOURNAL_OP_NAME_LEN];
+	struct meta m;
+
+	if (op->kind == OP_META || op->kind == OP_CHILD)
+		return 0;
+	journal_op_name(t->part, op, name);
+	if (op->kind != OP_DELETE && finish_half(t, op, name, err) < 0)
+		return -err->num;
+	if (meta_get(t->staging_fd, name, &m) < 0) {
+		if (errno != ENOENT)
+			return fail_errno(err, "stat the staged %s",
+					  text_quote(op->path));
+		return op->kind != OP_DELETE;
+	}
+	return op->kind == OP_DELETE || m.ino != op->new_ino;
+}
+
 static bool is_staged_unchanged(struct txn *t, const char *staged,
 				const struct op *op)
 {

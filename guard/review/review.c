@@ -64,6 +64,13 @@ struct review_entry *review_entry_at(const struct review *r,
 	return &r->entries[item->list[i]];
 }
 
+const struct review_entry *review_moved_from(const struct review *r,
+					     const struct review_item *item,
+					     size_t pair)
+{
+	return review_entry_at(r, item, 2 * pair + 1);
+}
+
 bool review_is_dir(const struct review_entry *e)
 {
 	return S_ISDIR(e->now.mode ? e->now.mode : e->old.mode);

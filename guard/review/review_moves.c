@@ -105,10 +105,3 @@ void review_moves_add_items(struct review *r)
 	VEC_FREE(&heads);
 	VEC_FREE(&above);
 }
-
-const struct review_entry *review_moved_from(const struct review *r,
-					     const struct review_item *item,
-					     size_t pair)
-{
-	return review_entry_at(r, item, 2 * pair + 1);
-}

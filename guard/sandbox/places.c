@@ -242,8 +242,8 @@ static void add_place(struct places *to, char *path, const char *entry,
  * its subject (the directory and the first pattern) and a list: the type and
  * the name of each entry, ended by a zero byte. */
 struct name_index {
-	struct buf before, now; /* the previous start, this one */
-	size_t at; /* in before: starts read in the same order */
+	struct buf previous, now; /* the previous start, this one */
+	size_t at; /* in previous: starts read in the same order */
 	size_t cost; /* names that this start read */
 	char *path; /* the directory that was read last, or NULL */
 	struct buf names; /* the entries of path, as in a list */
@@ -264,7 +264,7 @@ struct name_record {
 
 static void load_index(struct name_index *index, int state_fd, const char *name)
 {
-	struct buf *b = &index->before;
+	struct buf *b = &index->previous;
 	struct name_record r;
 	size_t at = 0;
 
@@ -287,7 +287,7 @@ static const char *find_kept_list(struct name_index *index, const char *subject,
 				  const struct name_record *wanted,
 				  size_t *ret_len)
 {
-	const struct buf *b = &index->before;
+	const struct buf *b = &index->previous;
 	size_t start = index->at, at = start, len = strlen(subject);
 	struct name_record r;
 
@@ -830,7 +830,7 @@ void places_find(char *const *variables, const char *home, const char *project,
 	if (state_fd >= 0 && index.cost > INDEX_COST)
 		(void)derived_save(state_fd, kept, &any, index.now.data,
 				   index.now.len, &ignored);
-	buf_free(&index.before);
+	buf_free(&index.previous);
 	buf_free(&index.now);
 	buf_free(&index.names);
 	free(index.path);

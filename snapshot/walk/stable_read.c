@@ -58,6 +58,14 @@ static bool read_chattr(int fd, uint32_t *ret)
 	return true;
 }
 
+/* Whether flags that statx(2) does not report can be there: chattr(1) sets the
+ * ctime alone, a write both times. */
+static bool may_have_flags(int dirfd, const char *name, const struct meta *m)
+{
+	return timestamp_compare(m->ctime, m->mtime) != 0 ||
+	       chattr_may_have(dirfd, name);
+}
+
 /* Reads the chattr flags. For a file that must not be opened, the flags of
  * statx(2) stay. */
 static int read_chattr_flags(int dirfd, const char *name, bool of_layer,
@@ -73,7 +81,7 @@ static int read_chattr_flags(int dirfd, const char *name, bool of_layer,
 	} else if (S_ISDIR(m->mode) && !*name) {
 		read = read_chattr(dirfd, &m->chattr);
 	} else if (S_ISDIR(m->mode) || m->chattr || r->ask_chattr ||
-		   chattr_may_have(dirfd, name, m)) {
+		   may_have_flags(dirfd, name, m)) {
 		auto_close int fd = open_keeping_atime(dirfd, name);
 
 		/* The name may have been swapped: the stat after the read
