@@ -42,12 +42,28 @@ static void takeover_free(struct takeover *m)
 	workspace_dirs_free(&m->dirs);
 }
 
-/* path with `here` in place of the old path, to free; NULL: it is not below. */
+/* path with `here` in place of the old path, to free; NULL: it is not below, or
+ * it had a project of its own that did not come along. */
 static char *moved_path(const struct takeover *m, const char *path)
 {
-	return path_below(path, m->old_path)
-		       ? path_join(m->here, path_rest(path, m->old_path))
-		       : NULL;
+	AUTO(workspace_dirs) struct workspace_dirs dirs = {0};
+	auto_free char *named = NULL, *to = NULL;
+	auto_close int fd = -1;
+	struct workspace_dir there;
+	struct err ignored;
+
+	if (!path_below(path, m->old_path))
+		return NULL;
+	to = path_join(m->here, path_rest(path, m->old_path));
+	if (strcmp(path, m->old_path) == 0)
+		return TAKE(to);
+	fd = workspace_open(m->st->workspaces_fd, path, false, &ignored);
+	if (fd >= 0 && workspace_load(fd, &named, &dirs, &ignored) == 0 &&
+	    dirs.count &&
+	    (dirs.count > 1 || workspace_dir_get(to, &there) < 0 ||
+	     !meta_identity_maybe(&dirs.items[0].dir, &there.dir)))
+		return NULL;
+	return TAKE(to);
 }
 
 /* ---- runs ---- */

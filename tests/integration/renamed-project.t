@@ -117,6 +117,32 @@ silent "$out" 'echo agent >h'
 says "$out" 'echo agent >f'
 
 begin
+mkdir kid && cd kid && echo of-kid >k || exit 99
+guard run -q --name other -- sh -c 'echo agent >k'
+mv "$work/p/kid" "$work/kid" && mv "$work/p" "$work/q" && cd "$work/q" || exit 99
+gives 0 'a renamed project is found without one that was in it' guard log
+silent "$out" 'echo agent >k'
+mkdir kid && cd kid || exit 99
+gives 1 'a new directory at its place has no version of it' \
+	guard restore -y --at "$(guard log --all | sed -n '/agent >k/s/ .*//p' |
+		head -n 1)" k
+cd "$work/kid" || exit 99
+gives 0 'the project that was moved out before has its versions' guard log
+says "$out" 'echo agent >k'
+ok 'its run is applied' guard apply -y other
+is "$(cat k)" agent 'its file is written there'
+
+begin
+mkdir kid && cd kid && echo of-kid >k || exit 99
+guard run -q --name other -- sh -c 'echo agent >k'
+mv "$work/p" "$work/q" && cd "$work/q" && guard status -q >"$out" || exit 99
+cd kid || exit 99
+gives 0 'a project in a renamed one has its versions' guard log
+says "$out" 'echo agent >k'
+ok 'the run in it is applied' guard apply -y other
+is "$(cat k)" agent 'its file is written in it'
+
+begin
 gives 1 'a project that is still there cannot be taken over' \
 	sh -c "mkdir '$work/q'; cd '$work/q'; guard repair --moved-from ../p"
 says "$err" 'is still there'
