@@ -1,8 +1,10 @@
 /* Files that tools make again: products of a build, and directories that tools
  * fill. */
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/beneath.h"
@@ -23,27 +25,30 @@ static bool ends_in(const char *path, const char *const *suffixes)
 static bool is_ignored_output(const char *path)
 {
 	static const char *const dirs[] = {
-		"build",    "dist",   "target", "out",	 "bin",	    "obj",
-		"coverage", "_build", "bazel",	"Debug", "Release",
+		"build",   "dist",     "target",      "out",   "bin",
+		"obj",	   "coverage", "_build",      "bazel", "Debug",
+		"Release", "htmlcov",  ".nyc_output",
 	};
 	static const char *const suffixes[] = {
-		".log", ".tmp", ".swp", ".map", ".eslintcache", "~", NULL,
+		".log", ".tmp", ".swp",	     ".map", ".eslintcache",
+		"~",	".pc",	".coverage", NULL,
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
 		if (path_has_part(path, dirs[i]))
 			return true;
-	return ends_in(path, suffixes);
+	return ends_in(path, suffixes) || strstr(path, ".egg-info/");
 }
 
 /* A program, an object, a static library or bytecode. */
 static bool is_product(const struct changes_root *root, const char *path)
 {
 	static const char *const suffixes[] = {
-		".o",	 ".a",	  ".so",	  ".d",	  ".obj", ".class",
-		".pyc",	 ".pyo",  ".elc",	  ".gch", ".lo",  ".la",
-		".gcno", ".gcda", ".tsbuildinfo", NULL,
+		".o",	      ".a",   ".so",   ".d",	".obj",
+		".class",     ".pyc", ".pyo",  ".elc",	".gch",
+		".lo",	      ".la",  ".gcno", ".gcda", ".tsbuildinfo",
+		"config.log", NULL,
 	};
 	static const char *const magics[] = {
 		"\177ELF",
@@ -119,6 +124,26 @@ static bool is_in_filled_dir(const struct changes_root *root, const char *path)
 	return false;
 }
 
+static bool has_source(const struct changes_root *root, const char *path)
+{
+	static const char *const sources[] = {".c",  ".cc",  ".cpp", ".cxx",
+					      ".rs", ".go",  ".zig", ".s",
+					      ".S",  ".f90", NULL};
+	auto_free char *stem = mem_strdup(path);
+	char *dot = strrchr(path_name(stem), '.');
+	size_t i;
+
+	if (dot)
+		*dot = '\0';
+	for (i = 0; sources[i]; i++) {
+		auto_free char *source = mem_printf("%s%s", stem, sources[i]);
+
+		if (strcmp(source, path) != 0 && exists_in(root, "", source))
+			return true;
+	}
+	return false;
+}
+
 /* Whether a build is described in the file's directory or above it, or the
  * source of the file is beside it. */
 static bool has_build(const struct changes_root *root, const char *path)
@@ -131,22 +156,10 @@ static bool has_build(const struct changes_root *root, const char *path)
 		"pom.xml",	  "setup.py",	 "pyproject.toml",
 		"dune-project",	  NULL,
 	};
-	static const char *const sources[] = {".c",  ".cc",  ".cpp", ".cxx",
-					      ".rs", ".go",  ".zig", ".s",
-					      ".S",  ".f90", NULL};
-	auto_free char *stem = mem_strdup(path);
 	auto_free char *dir = path_parent(path);
-	char *dot = strrchr(path_name(stem), '.');
-	size_t i;
 
-	if (dot)
-		*dot = '\0';
-	for (i = 0; sources[i]; i++) {
-		auto_free char *source = mem_printf("%s%s", stem, sources[i]);
-
-		if (exists_in(root, "", source))
-			return true;
-	}
+	if (has_source(root, path))
+		return true;
 	while (!has_any(root, dir, builds)) {
 		char *up = *dir ? path_parent(dir) : NULL;
 
@@ -158,15 +171,71 @@ static bool has_build(const struct changes_root *root, const char *path)
 	return true;
 }
 
+/* Whether a line of a target or a variable with "clean" in its name has the
+ * file, by its name or by a pattern with its suffix. */
+static bool cleans(char *makefile, const char *file)
+{
+	const char *dot = strrchr(path_name(file), '.');
+	char *line, *word, *next, *rest;
+	bool in = false;
+
+	for (line = strtok_r(makefile, "\n", &next); line;
+	     line = strtok_r(NULL, "\n", &next)) {
+		auto_free char *target =
+			mem_strndup(line, strcspn(line, ":=#"));
+
+		if (*line != '\t' && *line != ' ')
+			in = strstr(target, "clean") || strstr(target, "CLEAN");
+		for (word = strtok_r(line, " \t;", &rest); in && word;
+		     word = strtok_r(NULL, " \t;", &rest))
+			if (path_ends(word, dot) &&
+			    fnmatch(word, file, FNM_PATHNAME) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* Whether a Makefile of the user, beside the file or above it, deletes it. */
+static bool is_cleaned(const struct changes_root *root, const char *path)
+{
+	const char *at = path;
+
+	for (;;) {
+		auto_free char *makefile =
+			mem_printf("%.*sMakefile", (int)(at - path), path);
+		AUTO(buf) struct buf text = {0};
+		struct err ignored;
+
+		if (changes_read(root, makefile, S_IFREG, false, &text,
+				 &ignored) == 0) {
+			auto_free char *lines = mem_strdup(buf_text(&text));
+
+			if (cleans(lines, at))
+				return true;
+		}
+		at = strchr(at, '/');
+		if (!at++)
+			return false;
+	}
+}
+
 bool loss_generated(const struct changes_root *root,
 		    const struct gitcopies *git, const struct change *c)
 {
+	static const char *const outputs[] = {".i", ".s", NULL};
+	/* A person makes such files, too. */
+	static const char *const packed[] = {".pc",  ".map", ".gz",  ".tgz",
+					     ".bz2", ".xz",  ".zst", ".tar",
+					     ".zip", NULL};
 	bool ignored = git && gitcopies_is_ignored(git, c->path);
+	bool compiled = ends_in(c->path, outputs) && has_source(root, c->path);
 
 	if (git && gitcopies_is_tracked(git, c->path))
 		return false;
-	return (ignored && is_ignored_output(c->path)) ||
+	return (ignored && (compiled || is_ignored_output(c->path))) ||
 	       is_in_filled_dir(root, c->path) ||
 	       (is_product(root, c->path) &&
-		(ignored || has_build(root, c->path)));
+		(ignored || has_build(root, c->path))) ||
+	       ((compiled || ends_in(c->path, packed)) &&
+		is_cleaned(root, c->path));
 }

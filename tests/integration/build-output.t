@@ -81,12 +81,73 @@ guard run -q -- sh -c 'echo x: >Makefile; rm bin/tool'
 gives 1 'a Makefile of the run makes no product of a file' guard apply -y
 guard discard -qy
 
+# What make clean and git clean delete.
+cleaned='zlib.pc foo.gz main.i main.s config.log x.map'
+for kind in 'git ignored' 'git' ''; do
+	# shellcheck disable=SC2086 # words
+	project cleaned $kind
+	printf 'x: main.c\n\tcc -o x $<\nclean:\n\trm -f *.i *.s \\\n\t\t%s\n' \
+		'*.pc foo.gz *.map config.log' >Makefile
+	echo 'int a;' >main.c
+	[ "$kind" != 'git ignored' ] ||
+		printf '%s\n' '*.[is]' '*.pc' '*.gz' '*.map' '*.log' >>.gitignore
+	[ -z "$kind" ] || { git add Makefile main.c && git commit -qam two; }
+	for file in $cleaned; do
+		echo "made $file" >"$file"
+	done
+	guard run -q -- make clean
+	guard diff >"$out"
+	silent "$out" 'no other copy'
+	silent "$out" 'no git repository'
+	ok "make clean needs no consent (${kind:-no git})" guard apply -y
+done
+project coverage git
+mkdir htmlcov .nyc_output a.egg-info
+printf '%s\n' .coverage htmlcov .nyc_output '*.egg-info' .env app.db key.pem \
+	dump.gz boot.s >.gitignore
+git add .gitignore && git commit -qm two
+for file in .coverage htmlcov/x .nyc_output/x a.egg-info/x; do
+	echo "made $file" >"$file"
+done
+guard run -q -- rm -r .coverage htmlcov .nyc_output a.egg-info
+ok 'what coverage and setuptools write needs none' guard apply -y
+printf 'clean:\n\trm -f *.s * .env app.db key.pem\nbackup:\n\ttar -czf dump.gz .\n' \
+	>Makefile
+for file in .env app.db key.pem dump.gz boot.s start.s other.c notes.txt; do
+	echo "mine: $file" >"$file"
+	guard run -q -- rm "$file"
+	gives 1 "the only copy of $file needs a consent" guard apply -y
+	says "$err" "'$file' would be deleted, and has no other copy"
+	guard discard -qy
+done
+printf 'clean:\n\trm -f dump.gz\n' >"$T/make"
+guard run -q --ro "$T/make" -- sh -c "cp '$T/make' Makefile; rm dump.gz"
+gives 1 'a Makefile of the run cleans nothing' guard apply -y
+guard discard -qy
+
 project python git
 if needs 'an environment of Python' python3; then
 	guard run -q -- sh -c 'rm -r env; python3 -m venv --without-pip env2'
 	guard diff --stat >"$out"
 	silent "$out" '!'
 	ok 'a new environment needs no consent' guard apply -y
+	guard run -q -- python3 -m venv --without-pip --clear env2
+	guard diff --stat >"$out"
+	silent "$out" '!'
+	ok 'neither does one that is made again' guard apply -y
+	guard run -q -- python3 -m venv --without-pip --upgrade env2
+	ok 'or is upgraded' guard apply -y
+	for line in home executable include-system-site-packages; do
+		guard run -q -- sed -i "s,^$line = .*,$line = /tmp/bin," \
+			env2/pyvenv.cfg
+		gives 1 "another $line does" guard apply -y
+		says "$err" 'env2/pyvenv.cfg'
+		guard discard -qy
+	done
+	printf '%s\rhome = /tmp/bin\n' 'command = x' >"$T/line"
+	guard run -q --ro "$T/line" -- sh -c "cat '$T/line' >>env2/pyvenv.cfg"
+	gives 1 'so does a home behind a carriage return' guard apply -y
+	guard discard -qy
 fi
 guard run -q -- sh -c 'mkdir -p src/lib; echo home=x >src/pyvenv.cfg
 	echo x >src/lib/sitecustomize.py'
