@@ -59,6 +59,7 @@ enum risk_as {
 	AS_STATE, /* what an editor has on screen, beside its settings */
 	AS_SUBMODULE,
 	AS_TOOL, /* settings that are data */
+	AS_VENV, /* of an environment of Python */
 };
 
 /* The lines that a condition is about. */

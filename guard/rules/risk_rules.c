@@ -66,6 +66,7 @@ static const char *const classes[] = {
 	[AS_STATE] = "state",
 	[AS_SUBMODULE] = "submodule",
 	[AS_TOOL] = "tool",
+	[AS_VENV] = "venv",
 };
 
 static const char *const shipped_paths[] = {

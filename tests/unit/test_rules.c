@@ -909,7 +909,7 @@ static void each_class_has_a_word(void **state)
 		if (!classes[i])
 			fail_msg("classes[] lacks the row %zu of enum risk_as",
 				 i);
-	assert_int_equal(i, AS_TOOL + 1);
+	assert_int_equal(i, AS_VENV + 1);
 }
 
 static void an_id_has_one_level(void **state)
