@@ -33,12 +33,14 @@ struct takeover {
 	uint64_t dev;
 	size_t pending, versions; /* taken over so far */
 	struct workspace_seqs moved; /* numbers of the versions */
+	struct names others; /* paths that other roots of the runs may have */
 };
 
 static void takeover_free(struct takeover *m)
 {
 	fd_close(&m->workspace_fd);
 	free(m->moved.items);
+	names_free(&m->others);
 	workspace_dirs_free(&m->dirs);
 }
 
@@ -68,12 +70,43 @@ static char *moved_path(const struct takeover *m, const char *path)
 
 /* ---- runs ---- */
 
+static bool is_root_of(const struct takeover *m, const struct session_root *r)
+{
+	return strcmp(r->path, m->old_path) == 0 &&
+	       (!m->certain ||
+		meta_identity_maybe(&r->dir, &m->dirs.items[m->which].dir));
+}
+
+/* Whether the directory is a root of the run: its project, or one of --cow. */
 static bool is_run_of(const struct takeover *m, const struct session *s)
 {
-	return strcmp(s->project, m->old_path) == 0 &&
-	       (!m->certain ||
-		meta_identity_maybe(&s->roots[0].dir,
-				    &m->dirs.items[m->which].dir));
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++)
+		if (is_root_of(m, &s->roots[i]))
+			return true;
+	return false;
+}
+
+/* Where another root of the run is when a directory above both was renamed. */
+static void add_candidate(struct takeover *m, const char *path)
+{
+	const char *old = m->old_path, *here = m->here;
+	size_t a = strlen(old), b = strlen(here);
+	auto_free char *above = NULL, *to = NULL;
+
+	while (a && b && old[a - 1] == here[b - 1]) {
+		a--;
+		b--;
+	}
+	/* "/x" of "/x/p" and "/y/p": whole names are equal from there on. */
+	a += strcspn(old + a, "/");
+	b += strcspn(here + b, "/");
+	above = mem_strndup(old, a);
+	if (!a || !path_below(path, above))
+		return;
+	to = mem_printf("%.*s%s", (int)b, here, path + a);
+	names_add(&m->others, to);
 }
 
 /* The snapshot beside a run may still be on its way: it has the old path. */
@@ -106,16 +139,21 @@ static int move_run(struct takeover *m, const char *id, struct err *err)
 	if (session_open(m->st->runs_fd, id, true, &s, err) < 0)
 		return -err->num;
 	for (i = 0; i < s.root_count; i++) {
-		char *path = moved_path(m, s.roots[i].path);
+		struct session_root *root = &s.roots[i];
+		char *path = moved_path(m, root->path);
 
-		if (!path)
+		if (!path) {
+			add_candidate(m, root->path);
 			continue;
-		free(s.roots[i].path);
-		s.roots[i].path = path;
+		}
+		if (is_root_of(m, root)) {
+			root->dir = m->now.dir;
+			root->dev = m->dev;
+		}
+		free(root->path);
+		root->path = path;
 	}
 	s.project = s.roots[0].path;
-	s.roots[0].dir = m->now.dir;
-	s.roots[0].dev = m->dev;
 	m->pending += run_state_pending(s.state);
 	return session_save(&s, err);
 }
@@ -405,6 +443,8 @@ static bool find_and_take(const struct state *st, const char *project)
 			report_note("%s was %s: taken over: %s",
 				    text_quote(m.here), text_quote(m.old_path),
 				    text);
+		for (k = 0; k < (int)m.others.count; k++)
+			moved_project_find(st, m.others.items[k]);
 	}
 	if (!taken && maybe)
 		report_note("this directory may have been %s: if so, `guard "

@@ -143,6 +143,23 @@ ok 'the run in it is applied' guard apply -y other
 is "$(cat k)" agent 'its file is written in it'
 
 begin
+mkdir "$work/cow" && echo user >"$work/cow/c"
+guard run -q --name wide --cow ../cow -- sh -c 'echo agent >f; echo agent >../cow/c'
+mv "$work" "$work.moved" && cd "$work.moved/p" || exit 99
+gives 0 'directories of --cow go along with a directory above' guard apply -y wide
+is "$(cat f ../cow/c)" 'agent
+agent' 'both have their files'
+ok 'undo takes both back' guard undo -y
+is "$(cat f ../cow/c)" 'user
+user' 'both are as before'
+mv ../cow ../kine && cd ../kine || exit 99
+ok 'a renamed directory of --cow is found in it' guard status -q
+cd ../p || exit 99
+gives 0 'and the run is applied to it' guard apply -y wide
+is "$(cat f ../kine/c)" 'agent
+agent' 'both have their files again'
+
+begin
 gives 1 'a project that is still there cannot be taken over' \
 	sh -c "mkdir '$work/q'; cd '$work/q'; guard repair --moved-from ../p"
 says "$err" 'is still there'
