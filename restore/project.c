@@ -46,6 +46,17 @@ int project_open_dir(const char *path, bool make, struct err *err)
 	return TAKE_FD(fd);
 }
 
+int project_make(const char *path, int workspaces_fd, struct err *err)
+{
+	auto_close int fd = project_open_dir(path, true, err);
+	auto_close int workspace =
+		fd < 0 ? fd : workspace_open(workspaces_fd, path, true, err);
+
+	if (workspace < 0 || workspace_renew(workspace, path, err) < 0)
+		return -err->num;
+	return TAKE_FD(fd);
+}
+
 int project_may_make(const char *path, struct err *err)
 {
 	auto_free char *at = mem_strdup(path);
@@ -101,7 +112,9 @@ int project_open(const char *path, int workspaces_fd, bool make,
 	if (path[0] != '/')
 		return fail(err, EINVAL, "%s is not an absolute path",
 			    text_quote(path));
-	fd = project_open_dir(path, make, err);
+	fd = make && access(path, F_OK) < 0
+		     ? project_make(path, workspaces_fd, err)
+		     : project_open_dir(path, make, err);
 	if (fd < 0)
 		return fd;
 	workspace = workspace_open(workspaces_fd, path, true, err);

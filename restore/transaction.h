@@ -84,6 +84,9 @@ void project_close(struct project *p);
  * missing components. Returns a descriptor. */
 int project_open_dir(const char *path, bool make, struct err *err);
 
+/* Makes a directory that was lost again. The records of its path are its own
+ * then. An O_PATH descriptor. */
+int project_make(const char *path, int workspaces_fd, struct err *err);
 /* Whether files can be created in a directory that exists, or that would be
  * created with its parents. Returns 0, or a negative errno with the reason. A
  * later failure is still possible. */

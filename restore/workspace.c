@@ -42,35 +42,33 @@ static void add_dir(struct record *r, const struct workspace_dir *d)
 	AUTO(buf) struct buf b = {0};
 	size_t i;
 
-	buf_printf(&b, "%s %s %" PRIu64, dir, git, d->first);
+	buf_printf(&b, "%s %s %" PRIu64 " %" PRIu64, dir, git, d->first,
+		   d->end);
 	for (i = 0; i < d->older.count; i++)
 		buf_printf(&b, " %" PRIu64, d->older.items[i]);
 	record_add(r, DIRECTORY, buf_text(&b));
 }
 
-static bool parse_dir(const char *text, struct workspace_dir *ret)
+static void parse_dir(const char *text, struct workspace_dir *ret)
 {
 	int at = 0, end = 0;
 	char *rest;
 
-	*ret = (struct workspace_dir){0};
-	if (!parse_identity(text, &ret->dir, &at) ||
-	    !parse_identity(text + at, &ret->git, &end))
-		return false;
+	if (!text || !parse_identity(text, &ret->dir, &at) ||
+	    !parse_identity(text + at, &ret->git, &end)) {
+		*ret = (struct workspace_dir){0};
+		return;
+	}
 	ret->first = strtoull(text + at + end, &rest, 10);
+	ret->end = strtoull(rest, &rest, 10);
 	while (*rest == ' ')
 		*VEC_ADD(&ret->older) = strtoull(rest + 1, &rest, 10);
-	return true;
 }
 
-void workspace_dirs_free(struct workspace_dirs *d)
+void workspace_dir_free(struct workspace_dir *d)
 {
-	size_t i;
-
-	for (i = 0; i < d->count; i++)
-		free(d->items[i].older.items);
-	free(d->items);
-	*d = (struct workspace_dirs){0};
+	free(d->older.items);
+	*d = (struct workspace_dir){0};
 }
 
 int workspace_dir_get(const char *path, struct workspace_dir *ret)
@@ -87,14 +85,11 @@ int workspace_dir_get(const char *path, struct workspace_dir *ret)
 	return 0;
 }
 
-int workspace_load(int workspace_fd, char **ret_path,
-		   struct workspace_dirs *ret, struct err *err)
+int workspace_load(int workspace_fd, char **ret_path, struct workspace_dir *ret,
+		   struct err *err)
 {
 	AUTO(record) struct record r = {0};
-	AUTO(workspace_dirs) struct workspace_dirs dirs = {0};
-	struct workspace_dir dir;
 	const char *text;
-	size_t i;
 	int got = record_load(workspace_fd, "record", "workspace",
 			      RECORD_VERSION, &r, err);
 
@@ -104,23 +99,20 @@ int workspace_load(int workspace_fd, char **ret_path,
 	if (!text)
 		return fail(err, EBADMSG, "'record' has no path");
 	*ret_path = mem_strdup(text);
-	for (i = 0; (text = record_get_nth(&r, DIRECTORY, i)); i++)
-		if (parse_dir(text, &dir))
-			*VEC_ADD(&dirs) = dir;
-	*ret = TAKE(dirs);
+	*ret = (struct workspace_dir){0};
+	parse_dir(record_get(&r, DIRECTORY), ret);
 	return 0;
 }
 
 int workspace_save(int workspace_fd, const char *path,
-		   const struct workspace_dirs *d, enum atomic_durability how,
+		   const struct workspace_dir *d, enum atomic_durability how,
 		   struct err *err)
 {
 	AUTO(record) struct record r = {0};
-	size_t i;
 
 	record_add(&r, "path", path);
-	for (i = 0; i < d->count; i++)
-		add_dir(&r, &d->items[i]);
+	if (d->dir.ino)
+		add_dir(&r, d);
 	return record_save(workspace_fd, "record", "workspace", RECORD_VERSION,
 			   &r, how, err);
 }
@@ -129,9 +121,9 @@ int workspace_save(int workspace_fd, const char *path,
  * -EBADMSG: unknown, the record is damaged. */
 static int check_workspace_path(int fd, const char *path, struct err *err)
 {
-	AUTO(workspace_dirs) struct workspace_dirs dirs = {0};
+	AUTO(workspace_dir) struct workspace_dir dir = {0};
 	auto_free char *named = NULL;
-	int got = workspace_load(fd, &named, &dirs, err);
+	int got = workspace_load(fd, &named, &dir, err);
 
 	return got < 0 ? got : strcmp(named, path) == 0;
 }
@@ -142,12 +134,9 @@ static int check_workspace_path(int fd, const char *path, struct err *err)
 static int create_record(int fd, const char *path, struct err *err)
 {
 	struct workspace_dir dir;
-	const struct workspace_dirs dirs = {
-		.items = &dir,
-		.count = workspace_dir_get(path, &dir) == 0,
-	};
 
-	return workspace_save(fd, path, &dirs, ATOMIC_NO_SYNC, err);
+	(void)workspace_dir_get(path, &dir);
+	return workspace_save(fd, path, &dir, ATOMIC_NO_SYNC, err);
 }
 
 /* The name of the n-th directory that the workspace of a path can have. */
@@ -197,26 +186,65 @@ int workspace_open(int workspaces_fd, const char *path, bool make,
 int workspace_rename(int workspaces_fd, int workspace_fd, const char *to,
 		     struct err *err)
 {
-	AUTO(workspace_dirs) struct workspace_dirs dirs = {0};
+	AUTO(workspace_dir) struct workspace_dir dir = {0};
 	auto_free char *from = NULL, *here = fd_path(workspace_fd);
 	char name[32];
 	unsigned int n;
 
 	if (!here)
 		return fail(err, ENOENT, "the workspace was removed");
-	if (workspace_load(workspace_fd, &from, &dirs, err) < 0)
+	if (workspace_load(workspace_fd, &from, &dir, err) < 0)
 		return -err->num;
 	for (n = 0; n < SAME_NUMBER_MAX; n++) {
 		fill_name(name, to, n);
 		if (strcmp(name, path_name(here)) == 0 ||
 		    renameat2(AT_FDCWD, here, workspaces_fd, name,
 			      RENAME_NOREPLACE) == 0)
-			return workspace_save(workspace_fd, to, &dirs,
+			return workspace_save(workspace_fd, to, &dir,
 					      ATOMIC_DURABLE, err);
 		if (errno != EEXIST)
 			break;
 	}
 	return fail_errno(err, "rename the workspace of %s", text_quote(from));
+}
+
+int workspace_renew(int workspace_fd, const char *path, struct err *err)
+{
+	AUTO(workspace_dir) struct workspace_dir dir = {0};
+	auto_free char *named = NULL;
+	struct workspace_dir now;
+
+	if (workspace_load(workspace_fd, &named, &dir, err) < 0)
+		return -err->num;
+	(void)workspace_dir_get(path, &now);
+	dir.dir = now.dir;
+	dir.git = now.git;
+	return workspace_save(workspace_fd, path, &dir, ATOMIC_NO_SYNC, err);
+}
+
+int workspace_set_aside(int workspaces_fd, int workspace_fd, const char *path,
+			struct workspace_dir *d, uint64_t end, struct err *err)
+{
+	auto_free char *here = fd_path(workspace_fd);
+	char name[32];
+	unsigned int n;
+
+	if (!here)
+		return fail(err, ENOENT, "the workspace was removed");
+	d->end = end;
+	if (workspace_save(workspace_fd, path, d, ATOMIC_DURABLE, err) < 0)
+		return -err->num;
+	fill_name(name, path, 0);
+	for (n = 0; n < SAME_NUMBER_MAX; n++) {
+		(void)snprintf(name + 16, sizeof(name) - 16, ".%u", n);
+		if (renameat2(AT_FDCWD, here, workspaces_fd, name,
+			      RENAME_NOREPLACE) == 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return fail_errno(err, "set aside the workspace of %s",
+			  text_quote(path));
 }
 
 int workspace_lock(int workspace_fd, bool wait, const char *what,

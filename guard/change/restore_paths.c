@@ -438,7 +438,7 @@ static int plan_in_place(struct restore_paths *r, struct err *err)
 		root->restores_all |= !*paths[i];
 	}
 	if (r->root_missing) {
-		fd = project_open_dir(path, true, err);
+		fd = project_make(path, r->c->state.workspaces_fd, err);
 		/* An action that was interrupted there before the directory
 		 * was deleted can be ended now. */
 		if (fd < 0 || recover_project(r->c, path, err) < 0)

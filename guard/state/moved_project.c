@@ -26,10 +26,10 @@ struct takeover {
 	const struct state *st;
 	const char *old_path, *here;
 	int workspace_fd; /* of the old path */
-	struct workspace_dirs dirs;
-	size_t which; /* the one of dirs that is at the new path */
+	struct workspace_dir dir; /* in its record */
 	bool certain; /* by its identity; else the user said so */
 	struct workspace_dir now; /* at the new path */
+	struct workspace_dir there; /* in the record of the old path now */
 	uint64_t dev;
 	size_t pending, versions; /* taken over so far */
 	struct workspace_seqs moved; /* numbers of the versions */
@@ -41,14 +41,15 @@ static void takeover_free(struct takeover *m)
 	fd_close(&m->workspace_fd);
 	free(m->moved.items);
 	names_free(&m->others);
-	workspace_dirs_free(&m->dirs);
+	workspace_dir_free(&m->dir);
+	workspace_dir_free(&m->there);
 }
 
 /* path with `here` in place of the old path, to free; NULL: it is not below, or
  * it had a project of its own that did not come along. */
 static char *moved_path(const struct takeover *m, const char *path)
 {
-	AUTO(workspace_dirs) struct workspace_dirs dirs = {0};
+	AUTO(workspace_dir) struct workspace_dir own = {0};
 	auto_free char *named = NULL, *to = NULL;
 	auto_close int fd = -1;
 	struct workspace_dir there;
@@ -60,10 +61,10 @@ static char *moved_path(const struct takeover *m, const char *path)
 	if (strcmp(path, m->old_path) == 0)
 		return TAKE(to);
 	fd = workspace_open(m->st->workspaces_fd, path, false, &ignored);
-	if (fd >= 0 && workspace_load(fd, &named, &dirs, &ignored) == 0 &&
-	    dirs.count &&
-	    (dirs.count > 1 || workspace_dir_get(to, &there) < 0 ||
-	     !meta_identity_maybe(&dirs.items[0].dir, &there.dir)))
+	if (fd >= 0 && workspace_load(fd, &named, &own, &ignored) == 0 &&
+	    own.dir.ino &&
+	    (workspace_dir_get(to, &there) < 0 ||
+	     !meta_identity_maybe(&own.dir, &there.dir)))
 		return NULL;
 	return TAKE(to);
 }
@@ -73,8 +74,7 @@ static char *moved_path(const struct takeover *m, const char *path)
 static bool is_root_of(const struct takeover *m, const struct session_root *r)
 {
 	return strcmp(r->path, m->old_path) == 0 &&
-	       (!m->certain ||
-		meta_identity_maybe(&r->dir, &m->dirs.items[m->which].dir));
+	       (!m->certain || meta_identity_maybe(&r->dir, &m->dir.dir));
 }
 
 /* Whether the directory is a root of the run: its project, or one of --cow. */
@@ -183,19 +183,12 @@ static bool is_listed(const struct workspace_seqs *list, uint64_t seq)
 	return false;
 }
 
-/* The snapshots of the directory: from the first one that it can have up to
- * that of the next directory at its path, and those that it brought along. */
+/* Those of another directory that is or was at the old path stay. */
 static bool has_snapshot(const struct takeover *m, uint64_t seq)
 {
-	const struct workspace_dirs *d = &m->dirs;
-	size_t i;
-
-	for (i = 0; i < d->count && m->certain; i++)
-		if (is_listed(&d->items[i].older, seq))
-			return i == m->which;
-	return !m->certain || (seq >= d->items[m->which].first &&
-			       (m->which + 1 == d->count ||
-				seq < d->items[m->which + 1].first));
+	return !m->certain || is_listed(&m->dir.older, seq) ||
+	       (seq >= m->dir.first && (!m->dir.end || seq < m->dir.end) &&
+		!is_listed(&m->there.older, seq));
 }
 
 static int move_snapshot(struct takeover *m, struct store *store, uint64_t seq,
@@ -217,7 +210,9 @@ static int move_snapshot(struct takeover *m, struct store *store, uint64_t seq,
 	s.root_path = path;
 	m->versions += strcmp(s.reason, APPLIED_BASE) != 0;
 	*VEC_ADD(&m->moved) = seq;
-	return catalog_replace(store, &s, err);
+	return strcmp(m->old_path, m->here) != 0
+		       ? catalog_replace(store, &s, err)
+		       : 0;
 }
 
 static int move_snapshots(struct takeover *m, struct err *err)
@@ -258,65 +253,52 @@ static uint64_t next_snapshot(const struct state *st)
 	return seq + 1;
 }
 
-/* Notes that this directory is at the workspace's path now. */
-static int add_dir(const struct state *st, int workspace_fd, const char *path,
-		   struct workspace_dirs *dirs, const struct workspace_dir *now,
-		   struct workspace_seqs *older, struct err *err)
-{
-	struct workspace_dir *last = VEC_ADD(dirs);
-
-	*last = *now;
-	if (older)
-		last->older = TAKE(*older);
-	last->first = dirs->count > 1 ? next_snapshot(st) : 0;
-	return workspace_save(workspace_fd, path, dirs, ATOMIC_NO_SYNC, err);
-}
-
-/* The workspace goes along, with its log of actions, unless its path or the new
- * one has had another directory since. */
+/* The workspace goes along, with its log of actions. Last, since the search
+ * finds its record. */
 static int move_workspace(struct takeover *m, struct err *err)
 {
 	int workspaces = m->st->workspaces_fd;
-	struct workspace_dirs *d = &m->dirs;
-	AUTO(workspace_dirs) struct workspace_dirs there = {0};
+	AUTO(workspace_dir) struct workspace_dir here = {0};
+	struct workspace_dir dir = m->now;
 	auto_free char *path = NULL;
-	auto_close int fd = workspace_open(workspaces, m->here, false, err);
+	auto_close int fd = -1;
 
-	if (fd == -ENOENT && m->which + 1 == d->count) {
-		workspace_dirs_free(d);
-		*VEC_ADD(d) = m->now;
-		if (workspace_rename(workspaces, m->workspace_fd, m->here,
-				     err) < 0)
-			return -err->num;
-		return workspace_save(m->workspace_fd, m->here, d,
+	if (strcmp(m->old_path, m->here) == 0 && !m->dir.end) {
+		m->dir.dir = m->now.dir;
+		m->dir.git = m->now.git;
+		return workspace_save(m->workspace_fd, m->here, &m->dir,
 				      ATOMIC_DURABLE, err);
 	}
-	if (fd < 0) {
-		fd = workspace_open(workspaces, m->here, true, err);
-		if (fd < 0)
-			return fd;
-	}
-	if (workspace_load(fd, &path, &there, err) < 0 ||
-	    ((!there.count ||
-	      !meta_identity_maybe(&there.items[there.count - 1].dir,
-				   &m->now.dir)) &&
-	     add_dir(m->st, fd, m->here, &there, &m->now, &m->moved, err) < 0))
+	fd = workspace_open(workspaces, m->here, false, err);
+	if (fd >= 0 && workspace_load(fd, &path, &here, err) < 0)
 		return -err->num;
-	if (m->which < d->count && strcmp(m->old_path, m->here) != 0) {
-		d->items[m->which].dir = d->items[m->which].git =
-			(struct dir_identity){0};
-		return workspace_save(m->workspace_fd, m->old_path, d,
+	/* The directory has records of its own by now: their log stays. */
+	if (fd >= 0 && !meta_identity_other(&here.dir, &m->now.dir)) {
+		m->dir.dir = m->dir.git = (struct dir_identity){0};
+		return workspace_save(m->workspace_fd, m->old_path, &m->dir,
 				      ATOMIC_DURABLE, err);
 	}
-	return 0;
+	dir.first = next_snapshot(m->st);
+	dir.older = m->moved;
+	if ((fd >= 0 && workspace_set_aside(workspaces, fd, m->here, &here,
+					    dir.first, err) < 0) ||
+	    workspace_rename(workspaces, m->workspace_fd, m->here, err) < 0)
+		return -err->num;
+	return workspace_save(m->workspace_fd, m->here, &dir, ATOMIC_DURABLE,
+			      err);
 }
 
 static int take(struct takeover *m, char **ret_text, struct err *err)
 {
 	AUTO(session_list) struct session_list runs = {0};
 	auto_close int lock = -1;
+	auto_close int there =
+		workspace_open(m->st->workspaces_fd, m->old_path, false, err);
+	auto_free char *path = NULL;
 	struct meta meta;
 
+	if (there >= 0)
+		(void)workspace_load(there, &path, &m->there, err);
 	if (workspace_dir_get(m->here, &m->now) < 0 ||
 	    meta_get(AT_FDCWD, m->here, &meta) < 0)
 		return fail_errno(err, "%s", text_quote(m->here));
@@ -326,8 +308,7 @@ static int take(struct takeover *m, char **ret_text, struct err *err)
 	if (lock < 0)
 		return lock;
 	if (session_list(m->st->runs_fd, false, &runs, err) < 0 ||
-	    wait_for_runs(m, &runs, err) < 0 ||
-	    (strcmp(m->old_path, m->here) != 0 && move_snapshots(m, err) < 0) ||
+	    wait_for_runs(m, &runs, err) < 0 || move_snapshots(m, err) < 0 ||
 	    move_runs(m, &runs, err) < 0 || move_workspace(m, err) < 0)
 		return -err->num;
 	*ret_text = mem_printf("%s, %s", text_count(m->pending, "pending run"),
@@ -381,28 +362,22 @@ static void find_candidates(const struct state *st, const char *project,
 }
 
 /* Compares one workspace with the candidates. The index of the candidate that
- * it belongs to, with m->which; -1: to none. *maybe: the path of a project that
- * the first candidate may have been. */
-static int compare_workspace(struct takeover *m, const char *path,
+ * it belongs to; -1: to none. *maybe: the path of a project that the first
+ * candidate may have been. */
+static int compare_workspace(const struct workspace_dir *d, const char *path,
 			     const struct candidates *c, char **maybe)
 {
-	size_t i, k;
+	size_t k;
 
-	for (i = 0; i < m->dirs.count; i++)
-		for (k = 0; k < c->paths.count; k++) {
-			const struct workspace_dir *d = &m->dirs.items[i];
-
-			if (!d->dir.ino ||
-			    strcmp(path, c->paths.items[k]) == 0 ||
-			    is_still_at(path, &d->dir))
-				continue;
-			m->which = i;
-			if (is_this_project(d, &c->dirs[k]))
-				return (int)k;
-			if (!k && !*maybe && access(path, F_OK) < 0 &&
-			    meta_identity_maybe(&d->dir, &c->dirs[0].dir))
-				*maybe = mem_strdup(path);
-		}
+	if (!d->dir.ino || (!d->end && is_still_at(path, &d->dir)))
+		return -1;
+	for (k = 0; k < c->paths.count; k++) {
+		if (is_this_project(d, &c->dirs[k]))
+			return (int)k;
+		if (!k && !*maybe && access(path, F_OK) < 0 &&
+		    meta_identity_maybe(&d->dir, &c->dirs[0].dir))
+			*maybe = mem_strdup(path);
+	}
 	return -1;
 }
 
@@ -426,9 +401,9 @@ static bool find_and_take(const struct state *st, const char *project)
 		m.workspace_fd =
 			fd_open_dir(st->workspaces_fd, list.items[i].name);
 		if (m.workspace_fd < 0 ||
-		    workspace_load(m.workspace_fd, &path, &m.dirs, &err) < 0)
+		    workspace_load(m.workspace_fd, &path, &m.dir, &err) < 0)
 			continue;
-		k = compare_workspace(&m, path, &c, &maybe);
+		k = compare_workspace(&m.dir, path, &c, &maybe);
 		if (k < 0)
 			continue;
 		taken = true;
@@ -455,11 +430,43 @@ static bool find_and_take(const struct state *st, const char *project)
 	return taken;
 }
 
+/* Another directory is at the path: its own records begin now, and those of the
+ * earlier one wait until that is found. Not while an action is unfinished. */
+static bool set_aside(const struct state *st, int fd, const char *project,
+		      struct workspace_dir *dir)
+{
+	struct err ignored;
+	auto_close int lock =
+		workspace_lock(fd, false, text_quote(project), &ignored);
+
+	return lock >= 0 && !fd_exists(fd, "journal") &&
+	       !fd_exists(fd, "joined") &&
+	       workspace_set_aside(st->workspaces_fd, fd, project, dir,
+				   dir->end ?: next_snapshot(st),
+				   &ignored) == 0;
+}
+
+static void begin_records(const struct state *st, const char *project,
+			  struct workspace_dir *now)
+{
+	struct err ignored;
+	auto_close int fd =
+		workspace_open(st->workspaces_fd, project, true, &ignored);
+
+	now->first = next_snapshot(st);
+	if (fd >= 0)
+		(void)workspace_save(fd, project, now, ATOMIC_NO_SYNC,
+				     &ignored);
+	report_note("%s is another directory than before: runs that began in "
+		    "the earlier one are not applied to it",
+		    text_quote(project));
+}
+
 void moved_project_find(const struct state *st, const char *project)
 {
-	AUTO(workspace_dirs) struct workspace_dirs dirs = {0};
+	AUTO(workspace_dir) struct workspace_dir noted = {0};
 	auto_free char *path = NULL;
-	struct workspace_dir now, *last;
+	struct workspace_dir now;
 	struct err ignored;
 	auto_close int fd =
 		workspace_open(st->workspaces_fd, project, false, &ignored);
@@ -470,27 +477,52 @@ void moved_project_find(const struct state *st, const char *project)
 		(void)find_and_take(st, project);
 		return;
 	}
-	if (workspace_load(fd, &path, &dirs, &ignored) < 0)
-		return;
-	last = dirs.count ? &dirs.items[dirs.count - 1] : NULL;
-	if (last && meta_identity_certain(&last->dir, &now.dir) &&
-	    memcmp(&last->git, &now.git, sizeof(now.git)) == 0)
+	if (workspace_load(fd, &path, &noted, &ignored) < 0)
 		return;
 	/* Without a certain difference it is taken for the same directory. */
-	if (last && last->dir.ino &&
-	    !meta_identity_other(&last->dir, &now.dir)) {
-		last->dir = now.dir;
-		last->git = now.git;
-		(void)workspace_save(fd, project, &dirs, ATOMIC_NO_SYNC,
+	if (!noted.dir.ino ||
+	    (!noted.end && !meta_identity_other(&noted.dir, &now.dir))) {
+		if (memcmp(&noted.dir, &now.dir, sizeof(now.dir)) == 0 &&
+		    memcmp(&noted.git, &now.git, sizeof(now.git)) == 0)
+			return;
+		noted.dir = now.dir;
+		noted.git = now.git;
+		(void)workspace_save(fd, project, &noted, ATOMIC_NO_SYNC,
 				     &ignored);
-	} else if (!last || !find_and_take(st, project)) {
-		if (last && last->dir.ino)
-			report_note("%s is another directory than before: runs "
-				    "that began in the earlier one are not "
-				    "applied to it",
-				    text_quote(project));
-		(void)add_dir(st, fd, project, &dirs, &now, NULL, &ignored);
+	} else if (set_aside(st, fd, project, &noted) &&
+		   !find_and_take(st, project)) {
+		begin_records(st, project, &now);
 	}
+}
+
+/* Opens the workspace that was set aside last of this path, or the present
+ * one. */
+static int open_earlier(const struct state *st, struct takeover *m,
+			struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(st->workspaces_fd, &list, err) < 0)
+		return -err->num;
+	m->workspace_fd = -ENOENT;
+	for (i = 0; i < list.count; i++) {
+		AUTO(workspace_dir) struct workspace_dir d = {0};
+		auto_free char *path = NULL;
+		struct err ignored;
+		auto_close int fd =
+			fd_open_dir(st->workspaces_fd, list.items[i].name);
+
+		if (fd < 0 || workspace_load(fd, &path, &d, &ignored) < 0 ||
+		    strcmp(path, m->old_path) != 0 || d.end <= m->dir.end)
+			continue;
+		fd_close(&m->workspace_fd);
+		m->workspace_fd = TAKE_FD(fd);
+		workspace_dir_free(&m->dir);
+		m->dir = d;
+		d.older = (struct workspace_seqs){0};
+	}
+	return m->workspace_fd;
 }
 
 int moved_project_take(const struct state *st, const char *from, const char *to,
@@ -499,27 +531,25 @@ int moved_project_take(const struct state *st, const char *from, const char *to,
 	AUTO(takeover)
 	struct takeover m = {.st = st, .old_path = from, .here = to};
 	auto_free char *path = NULL;
-	struct workspace_dir there;
 
 	m.workspace_fd = workspace_open(st->workspaces_fd, from, false, err);
+	if (strcmp(from, to) != 0 && access(from, F_OK) == 0) {
+		fd_close(&m.workspace_fd);
+		m.certain = open_earlier(st, &m, err) >= 0;
+		if (!m.certain)
+			return fail(err, EEXIST,
+				    "%s is still there: only a project that "
+				    "was renamed can be taken over",
+				    text_quote(from));
+	}
 	if (m.workspace_fd == -ENOENT)
 		return fail(err, ENOENT,
 			    "no project %s is known: `guard status --all` "
 			    "lists the pending runs",
 			    text_quote(from));
 	if (m.workspace_fd < 0 ||
-	    workspace_load(m.workspace_fd, &path, &m.dirs, err) < 0)
+	    (!m.certain &&
+	     workspace_load(m.workspace_fd, &path, &m.dir, err) < 0))
 		return -err->num;
-	m.which = m.dirs.count ? m.dirs.count - 1 : 0;
-	if (strcmp(from, to) != 0 && workspace_dir_get(from, &there) == 0) {
-		/* The last one is what is there now. */
-		if (m.dirs.count < 2)
-			return fail(err, EEXIST,
-				    "%s is still there: only a project that "
-				    "was renamed can be taken over",
-				    text_quote(from));
-		m.which--;
-		m.certain = true;
-	}
 	return take(&m, ret_text, err);
 }

@@ -75,6 +75,7 @@ value() {
 	diff\ --html) echo "$T/report$count.html" ;;
 	stop\ -t | stop\ --time) echo 2s ;;
 	diff\ -U | diff\ --unified) echo 1 ;;
+	*--moved-from) echo . ;;
 	export\ -o | *--output) echo "$T/tar$count" ;;
 	esac
 }
@@ -115,6 +116,7 @@ rest() {
 	prune\ --undo) echo -q ;;
 	verify\ -y | verify\ --yes) echo '-q --repair' ;;
 	verify\ --repair) echo '-y -q' ;;
+	verify\ --moved-from) echo --repair ;;
 	prune\ *) echo '-n -q' ;;
 	purge\ --confirm) echo src/f9.c ;;
 	purge\ --everything) echo '-q -n' ;;

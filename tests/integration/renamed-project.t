@@ -91,6 +91,25 @@ says "$out" manual
 silent "$out" pre-run
 
 begin
+guard apply -q -y
+mv "$work/p" "$work/q" && mkdir "$work/p" && cd "$work/p" && echo other >f
+guard status -q >"$out" 2>"$err"
+says "$err" 'is another directory than before'
+gives 1 'another directory has no action to undo' guard undo -y
+mv "$work/p" "$work/s" && mv "$work/q" "$work/p" && cd "$work/p" || exit 99
+gives 0 'a directory that returns to its path has its actions' guard undo -y
+is "$(cat f)" user 'undo takes them back'
+gives 0 'and its versions' guard log
+says "$out" pre-run
+
+begin
+rm -r "$work/p" && cd "$work" || exit 99
+ok 'restore makes a deleted project again' guard restore -y p
+cd p && is "$(cat f)" user 'it has its files'
+ok 'the restore can be undone there' guard undo -y
+no 'undo removes it' test -e f
+
+begin
 mv "$work/p" "$work/q" && cp -a "$work/q" "$work/p" && rm -r "$work/q" &&
 	cd "$work/p" || exit 99
 gives 1 'a directory that was made again is refused' guard apply -y
