@@ -235,11 +235,11 @@ static int store_session_as(const struct session *s, const char *name,
 		auto_free char *value =
 			mem_printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %s",
 				   e->dev, e->dir.ino, e->result, e->path);
-
 		auto_free char *born = time_text(&e->dir.born);
 
 		record_add(&r, EXTRA, value);
-		record_add(&r, EXTRA_BORN, born ?: "");
+		if (s->roots[0].dir.born.sec)
+			record_add(&r, EXTRA_BORN, born ?: "");
 	}
 	for (i = 0; i < s->more.count; i++)
 		record_add(&r, s->more.items[i].key, s->more.items[i].value);

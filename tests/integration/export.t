@@ -16,7 +16,8 @@ meta() {
 		cd "$1" || exit 1
 		find . -name .git -prune -o \
 			-printf '%p|%y|%m|%U:%G|%s|%T@|%l|%n\0' |
-			sed -z 's/^\([^|]*|d|[^|]*|[^|]*|\)[^|]*|\([^|]*|\).*/\1\2/' |
+			sed -z 's/^\([^|]*|d|[^|]*|[^|]*|\)[^|]*|\([^|]*|\).*/\1\2/
+				'"${times:-}" |
 			LC_ALL=C sort -z
 	)
 }
@@ -151,7 +152,10 @@ ok 'tar unpacks the archive' unpack "$T/tar" "$HOME/copy"
 is "$(grep -v hdrcharset "$T/tar.err")" '' \
 	'tar reports nothing while it unpacks'
 ok 'guard apply accepts the run' guard apply -y
+# An apply may give written files the present time.
+times='s/^\([^|]*|f|[^|]*|[^|]*|[^|]*|\)[^|]*/\1/'
 same "$HOME/clean" "$HOME/copy" 'tar and guard apply write the same files'
+times=
 is "$(stat -c %Y "$HOME/copy/new")" "$(stat -c %Y new)" \
 	'tar and guard apply set the same mtime of a directory'
 ok 'tar unpacks hard links as one file' test "$HOME/copy/second-name" \

@@ -234,7 +234,7 @@ prints guard apply --kind nosuch m2
 works 'guard diff --kinds( m2)?'
 prints guard apply m2 nosuch
 works 'guard diff m2'
-prints guard discard -y 'x*'
+prints guard discard -y 'nosuch*'
 works 'guard status'
 prints guard review m2
 works 'guard apply m2 PATHS' 0 -n 's/PATHS/m2/'
