@@ -104,8 +104,10 @@ bool meta_identity_certain(const struct dir_identity *a,
 bool meta_identity_other(const struct dir_identity *a,
 			 const struct dir_identity *b)
 {
-	return is_told(a) && is_told(b) &&
-	       timestamp_compare(a->born, b->born) != 0;
+	if (is_told(a) && is_told(b) &&
+	    timestamp_compare(a->born, b->born) != 0)
+		return true;
+	return (is_told(a) || is_told(b)) && a->ino != b->ino;
 }
 
 bool meta_identity_maybe(const struct dir_identity *a,

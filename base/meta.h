@@ -51,7 +51,9 @@ struct dir_identity meta_identity(const struct meta *m);
  * inode numbers are given again. */
 bool meta_identity_certain(const struct dir_identity *a,
 			   const struct dir_identity *b);
-/* Whether both are certainly different ones: born at different times. */
+/* Whether both are certainly different ones. Directories that are born within
+ * one tick of the clock differ by their inode numbers alone, and where one of
+ * both has no birth time, as below the mount of an encrypted directory. */
 bool meta_identity_other(const struct dir_identity *a,
 			 const struct dir_identity *b);
 /* Whether both can be the same directory as far as they tell. */

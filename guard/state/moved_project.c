@@ -462,6 +462,11 @@ static void begin_records(const struct state *st, const char *project,
 		    text_quote(project));
 }
 
+static bool is_equal(const struct dir_identity *a, const struct dir_identity *b)
+{
+	return a->ino == b->ino && timestamp_compare(a->born, b->born) == 0;
+}
+
 void moved_project_find(const struct state *st, const char *project)
 {
 	AUTO(workspace_dir) struct workspace_dir noted = {0};
@@ -482,8 +487,8 @@ void moved_project_find(const struct state *st, const char *project)
 	/* Without a certain difference it is taken for the same directory. */
 	if (!noted.dir.ino ||
 	    (!noted.end && !meta_identity_other(&noted.dir, &now.dir))) {
-		if (memcmp(&noted.dir, &now.dir, sizeof(now.dir)) == 0 &&
-		    memcmp(&noted.git, &now.git, sizeof(now.git)) == 0)
+		if (is_equal(&noted.dir, &now.dir) &&
+		    is_equal(&noted.git, &now.git))
 			return;
 		noted.dir = now.dir;
 		noted.git = now.git;

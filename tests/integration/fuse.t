@@ -69,10 +69,23 @@ gives 0 'a snapshot there ends with 0' guard snapshot
 mkdir sub && cd sub || exit 99
 gives 0 'the first snapshot of a directory there ends with 0' guard snapshot .
 says "$err" 'is encrypted (gocryptfs)'
+cd .. && rmdir sub || exit 99
+gives 0 'a run writes a file there' guard run -q --name plain -- \
+	sh -c 'echo plain >secret'
+lines=$(cat "$state"/workspaces/*/record | wc -l)
+gives 0 'status there ends with 0' guard status -q
+is "$(cat "$state"/workspaces/*/record | wc -l)" "$lines" \
+	'a command there adds nothing to the record of the project'
 settle
-cd .. && rmdir sub && cd "$HOME" && umount "$HOME/vault" || exit 99
+cd "$HOME" && umount "$HOME/vault" || exit 99
 wait "$vault"
 mounts_before=$(mounts)
+cd "$HOME/vault" || exit 99
+gives 1 'while it is closed, its run is not applied to what is below' \
+	guard apply -y plain
+says "$err" 'is another directory than the one in which run plain began'
+is "$(ls)" '' 'no plain text is written'
+guard discard -q -y plain
 cd "$HOME/fuse" || exit 99
 
 cat >"$T/work" <<'END'

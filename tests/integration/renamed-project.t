@@ -161,6 +161,28 @@ says "$out" 'echo agent >k'
 ok 'the run in it is applied' guard apply -y other
 is "$(cat k)" agent 'its file is written in it'
 
+# Two directories that were made in one tick of the clock, as by tar or git.
+tries=0
+until [ "$(stat -c %w "$HOME/twins$tries/p" 2>&1)" = \
+	"$(stat -c %w "$HOME/twins$tries/q" 2>&1)" ] &&
+	[ -d "$HOME/twins$tries" ]; do
+	tries=$((tries + 1))
+	mkdir -p "$HOME/twins$tries/p" "$HOME/twins$tries/q"
+done
+work=$HOME/twins$tries
+cd "$work/p" || exit 99
+echo user >f
+cp f ../q/f
+guard run -q --name work -- sh -c 'echo agent >f; echo new >n'
+cd "$work" && mv p t && mv q p && mv t q && cd p || exit 99
+gives 1 'a directory of the same birth time gets no files of the run' \
+	guard apply -y
+says "$err" 'is another directory than the one in which run work began'
+is "$(echo *) $(cat f)" 'f user' 'it is unchanged'
+cd "$work/q" || exit 99
+ok 'the project has its run' guard apply -y
+is "$(cat f)" agent 'its file is written'
+
 begin
 mkdir "$work/cow" && echo user >"$work/cow/c"
 guard run -q --name wide --cow ../cow -- sh -c 'echo agent >f; echo agent >../cow/c'
