@@ -88,12 +88,13 @@ static bool is_run_of(const struct takeover *m, const struct session *s)
 	return false;
 }
 
-/* Where another root of the run is when a directory above both was renamed. */
-static void add_candidate(struct takeover *m, const char *path)
+/* Where another directory is when one above it and the project was renamed, to
+ * free; NULL: nothing above both was. */
+static char *path_beside(const struct takeover *m, const char *path)
 {
 	const char *old = m->old_path, *here = m->here;
 	size_t a = strlen(old), b = strlen(here);
-	auto_free char *above = NULL, *to = NULL;
+	auto_free char *above = NULL;
 
 	while (a && b && old[a - 1] == here[b - 1]) {
 		a--;
@@ -103,10 +104,19 @@ static void add_candidate(struct takeover *m, const char *path)
 	a += strcspn(old + a, "/");
 	b += strcspn(here + b, "/");
 	above = mem_strndup(old, a);
-	if (!a || !path_below(path, above))
-		return;
-	to = mem_printf("%.*s%s", (int)b, here, path + a);
-	names_add(&m->others, to);
+	return a && path_below(path, above)
+		       ? mem_printf("%.*s%s", (int)b, here, path + a)
+		       : NULL;
+}
+
+/* The home directory went along; to free. NULL: it did not. */
+static char *moved_home(const struct takeover *m, const char *home)
+{
+	auto_free char *to =
+		*home && access(home, F_OK) < 0 ? path_beside(m, home) : NULL;
+
+	return to && m->st->home && strcmp(to, m->st->home) == 0 ? TAKE(to)
+								 : NULL;
 }
 
 /* The snapshot beside a run may still be on its way: it has the old path. */
@@ -134,6 +144,7 @@ static int wait_for_runs(const struct takeover *m, struct session_list *list,
 static int move_run(struct takeover *m, const char *id, struct err *err)
 {
 	AUTO(session) struct session s = SESSION_NONE;
+	char *home;
 	size_t i;
 
 	if (session_open(m->st->runs_fd, id, true, &s, err) < 0)
@@ -143,7 +154,10 @@ static int move_run(struct takeover *m, const char *id, struct err *err)
 		char *path = moved_path(m, root->path);
 
 		if (!path) {
-			add_candidate(m, root->path);
+			path = path_beside(m, root->path);
+			if (path)
+				names_add(&m->others, path);
+			free(path);
 			continue;
 		}
 		if (is_root_of(m, root)) {
@@ -154,6 +168,11 @@ static int move_run(struct takeover *m, const char *id, struct err *err)
 		root->path = path;
 	}
 	s.project = s.roots[0].path;
+	home = moved_home(m, s.home);
+	if (home) {
+		free(s.home);
+		s.home = s.roots[s.root_count].path = home;
+	}
 	m->pending += run_state_pending(s.state);
 	return session_save(&s, err);
 }
@@ -253,6 +272,36 @@ static uint64_t next_snapshot(const struct state *st)
 	return seq + 1;
 }
 
+/* The other directories of its actions: "other=BEFORE AFTER PATH". */
+static int move_actions(const struct takeover *m, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	bool any = false;
+	size_t i;
+	int got =
+		record_load(m->workspace_fd, "actions", "actions", 1, &r, err);
+
+	if (got < 0)
+		return got == -ENOENT || got == -EBADMSG ? 0 : got;
+	for (i = 0; i < r.count; i++) {
+		char *value = r.items[i].value, *at = strchr(value, '/');
+		auto_free char *to = NULL;
+
+		if (!at || strcmp(r.items[i].key, "other") != 0)
+			continue;
+		to = moved_path(m, at) ?: moved_home(m, at);
+		if (!to)
+			continue;
+		any = true;
+		r.items[i].value =
+			mem_printf("%.*s%s", (int)(at - value), value, to);
+		free(value);
+	}
+	return any ? record_save(m->workspace_fd, "actions", "actions", 1, &r,
+				 ATOMIC_DURABLE, err)
+		   : 0;
+}
+
 /* The workspace goes along, with its log of actions. Last, since the search
  * finds its record. */
 static int move_workspace(struct takeover *m, struct err *err)
@@ -263,6 +312,8 @@ static int move_workspace(struct takeover *m, struct err *err)
 	auto_free char *path = NULL;
 	auto_close int fd = -1;
 
+	if (move_actions(m, err) < 0)
+		return -err->num;
 	if (strcmp(m->old_path, m->here) == 0 && !m->dir.end) {
 		m->dir.dir = m->now.dir;
 		m->dir.git = m->now.git;

@@ -200,6 +200,29 @@ gives 0 'and the run is applied to it' guard apply -y wide
 is "$(cat f ../kine/c)" 'agent
 agent' 'both have their files again'
 
+# The home directory, with guard's state in it, as by usermod -d -m.
+mkdir -p "$HOME/old/src/p" && cd "$HOME/old/src/p" || exit 99
+echo user >f
+(
+	HOME=$HOME/old
+	unset GUARD_HOME
+	guard run -q -- sh -c 'echo agent >f; mkdir -p ~/.a/b; echo x >~/.a/b/c'
+	guard apply -q -y ~/.a
+)
+test -f "$HOME/old/.a/b/c" || flunk 'the home of this case was not changed'
+mv "$HOME/old" "$HOME/new" && cd "$HOME/new/src/p" || exit 99
+(
+	HOME=$HOME/new
+	unset GUARD_HOME
+	guard apply -y >"$T/o" 2>&1 && cat f >>"$T/o"
+	guard undo -y >>"$T/o" 2>&1 && cat f >>"$T/o"
+	guard undo -y 1 >>"$T/o" 2>&1
+)
+is "$(grep -x 'agent\|user' "$T/o" | tr '\n' ' ')" 'agent user ' \
+	'a project in a renamed home directory has its run'
+no 'an apply to the home directory is undone there' \
+	test -e "$HOME/new/.a/b/c"
+
 begin
 gives 1 'a project that is still there cannot be taken over' \
 	sh -c "mkdir '$work/q'; cd '$work/q'; guard repair --moved-from ../p"
