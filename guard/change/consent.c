@@ -196,8 +196,7 @@ void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 	size_t count = 0, i;
 
 	for (i = 0; i < plan->steps.count && c->copies.count; i++)
-		if (plan->steps.items[i].kind == STEP_DELETE ||
-		    plan->steps.items[i].kind == STEP_REPLACE)
+		if (plan->steps.items[i].kind <= STEP_CREATE)
 			lost[count++] = plan->steps.items[i].path;
 	lost[count] = NULL;
 	set = pathset_make(lost);
@@ -208,15 +207,17 @@ void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 					   : NULL;
 
 		if (path && pathset_contains(&set, path) &&
-		    !allows_copy(c, copy) && !is_made_by_run(root, path))
+		    !allows_copy(c, copy) &&
+		    (copy->in_git || !is_made_by_run(root, path)))
 			*VEC_ADD(&plan->refusals) = (struct refusal){
 				.kind = REFUSED_COPY,
 				.path = mem_strdup(path),
 				.rule = CONSENT_ONLY_COPY,
 				.text = mem_printf(
 					"would be %s, and has no other copy%s",
-					copy->deleted ? "deleted"
-						      : "overwritten",
+					copy->deleted  ? "deleted"
+					: copy->in_git ? "applied"
+						       : "overwritten",
 					copy->in_git
 						? " but in .git, which is "
 						  "applied by its name only"

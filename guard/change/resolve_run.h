@@ -20,6 +20,7 @@ struct resolved_run {
 	struct session session;
 	bool named; /* RUN was given */
 	bool only; /* half of a move is taken without the other half */
+	bool commits; /* commits are taken, and the objects of git-lfs */
 	/* A path of one root takes no path of another one with it. */
 	bool within_roots;
 	/* The paths of each root of the run, relative to the root, in the order

@@ -346,7 +346,7 @@ void apply_consent_remedy(const struct apply_consent *a)
 	auto_free char *without = command_with(a, " --except critical");
 	auto_free char *with = NULL;
 	AUTO(buf) struct buf options = {0};
-	bool any = false, copies = false;
+	bool any = false, copies = false, in_git = false;
 	size_t i;
 
 	for (i = 0; i < a->in->change.root_count; i++) {
@@ -362,6 +362,12 @@ void apply_consent_remedy(const struct apply_consent *a)
 	add_yes_options(a, &options);
 	with = command_with(a, buf_text(&options));
 	output_hint("nothing applied; with these changes: %s", with);
+	for (i = 0; i < a->in->consent.copies.count; i++)
+		in_git |= a->in->consent.copies.items[i].in_git;
+	for (i = 0; in_git && i < a->in->change.root_count; i++)
+		apply_report_gits_left(&a->in->change.roots[i].plan,
+				       apply_plan_root_path(a->in, i),
+				       session_label(&a->in->p->session));
 	if (a->takes_all) {
 		const char *run = session_label(&a->in->p->session);
 		const char *yes = a->o->yes || !has_terminal() ? " -y" : "";
@@ -371,8 +377,10 @@ void apply_consent_remedy(const struct apply_consent *a)
 			"%s, which commits to that branch",
 			yes, run);
 		if (a->o->commits)
-			output_hint("or by: guard import%s %s, to merge the "
-				    "run's commits",
+			output_hint(in_git ? "or by: guard apply%s %s .git, "
+					     "then apply the files"
+					   : "or by: guard import%s %s, to "
+					     "merge the run's commits",
 				    yes, run);
 		return;
 	}

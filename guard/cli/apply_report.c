@@ -70,8 +70,8 @@ int apply_report_markers(const struct apply_plan *a,
 }
 
 /* Each .git has to be named. */
-static void report_gits_left(const struct plan *plan, const char *dir,
-			     const char *run)
+void apply_report_gits_left(const struct plan *plan, const char *dir,
+			    const char *run)
 {
 	const struct names *gits = &plan->gits_skipped;
 	AUTO(buf) struct buf paths = {0};
@@ -102,8 +102,8 @@ void apply_report_git_left(const struct apply_plan *a)
 	size_t i;
 
 	for (i = 1; i < s->root_count; i++)
-		report_gits_left(&a->change.roots[i].plan, s->roots[i].path,
-				 session_label(s));
+		apply_report_gits_left(&a->change.roots[i].plan,
+				       s->roots[i].path, session_label(s));
 	if (!a->change.roots[0].plan.git_skipped && !linked)
 		return;
 	left = importer_left(a->c, s, &err);
@@ -125,8 +125,8 @@ void apply_report_git_left(const struct apply_plan *a)
 			    "moves your branch, too",
 			    left, one ? "is" : "are", session_label(s),
 			    one ? "it" : "them", session_label(s));
-	report_gits_left(&a->change.roots[0].plan, s->project,
-			 session_label(s));
+	apply_report_gits_left(&a->change.roots[0].plan, s->project,
+			       session_label(s));
 }
 
 /* These changes do not conflict with the apply, but the user must know that

@@ -21,6 +21,8 @@ int apply_report_markers(const struct apply_plan *a,
 /* Report the changes in a .git, and in the home directory, that were not
  * applied. */
 void apply_report_git_left(const struct apply_plan *a);
+void apply_report_gits_left(const struct plan *plan, const char *root,
+			    const char *run);
 void apply_report_home_left(const struct apply_plan *a);
 /* --commits: how the branch moves (moves: "moved", "would move"), and the
  * number of refs of the run that are below refs/guard/ only. */

@@ -426,6 +426,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 			mem_list_add(&a.consent.named, path);
 	}
 	p.only = o->only;
+	p.commits = o->commits;
 	p.within_roots = o->branch != NULL;
 	apply_selection_restore(&a.selection);
 	/* Numbers of lines are of one run. */

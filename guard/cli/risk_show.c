@@ -113,7 +113,7 @@ static void look_at(struct first_look *l, const struct view_entry *e)
 	static const struct risk lost[] = {
 		{.level = RISK_CRITICAL,
 		 .id = "no-copy",
-		 .text = (char *)"has no other copy of its old content"},
+		 .text = (char *)"has no other copy"},
 		{.level = RISK_CRITICAL,
 		 .id = "work-lost",
 		 .text = (char *)"loses work that was never committed"},

@@ -90,6 +90,7 @@ int judged_run_load(struct context *c, const struct resolved_run *p,
 
 		root->git_taken =
 			resolve_run_names_git(resolve_run_paths(p, i));
+		root->lfs_taken = p->commits && i == 0;
 		if (loaded && loaded->stored)
 			root->all = &loaded->roots[i].list;
 	}

@@ -10,6 +10,8 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/pathset.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "guard/review/loss_private.h"
 #include "snapshot/store/content.h"
@@ -144,13 +146,15 @@ struct judge {
 	const char *path; /* of the root */
 	struct losses *losses;
 	VEC(struct nest) nests; /* from the root down */
-	/* Files of the result by size, made at the first search: those that an
+	/* Files of the result by size, those that an
 	 * apply takes, and those in a .git that it leaves out. */
 	struct results {
 		struct result *items;
 		size_t count, capacity;
 	} taken, left_out;
-	bool listed;
+	const struct change_list *all;
+	/* Names of new objects of git-annex and git-lfs in left_out. */
+	struct pathset objects;
 	bool in_git; /* the last file has a copy in left_out alone */
 	uint64_t left; /* bytes that may be read */
 };
@@ -167,6 +171,7 @@ static void judge_free(struct judge *j)
 	VEC_FREE(&j->nests);
 	VEC_FREE(&j->taken);
 	VEC_FREE(&j->left_out);
+	pathset_free(&j->objects);
 }
 
 static void push_nest(struct judge *j, const char *dir)
@@ -242,24 +247,46 @@ static void add_result(struct results *to, const struct change *c)
 		*VEC_ADD(to) = (struct result){.change = c};
 }
 
+/* The user's .git has nothing of that name. */
+static bool is_new(const struct judge *j, const struct change *c)
+{
+	struct err ignored;
+	auto_close int fd =
+		changes_open(j->view->root, c->path, false, &ignored);
+
+	return c->now.mode && fd < 0;
+}
+
 static void list_results(struct judge *j)
 {
 	const struct changes_root *root = j->view->root;
-	const struct change_list *all = root->all ? root->all : &root->list;
+	VEC(const char *) names = {0};
 	size_t i;
 
+	j->all = root->all ? root->all : &root->list;
 	for (i = 0; i < j->view->count; i++) {
 		const struct change *c = j->view->items[i].change;
 
 		if (root->git_taken || !(c->flags & CHANGE_GIT))
 			add_result(&j->taken, c);
 	}
-	for (i = 0; i < all->count && !root->git_taken; i++)
-		if (all->items[i].flags & CHANGE_GIT)
-			add_result(&j->left_out, &all->items[i]);
+	for (i = 0; i < j->all->count && !root->git_taken; i++) {
+		const struct change *c = &j->all->items[i];
+
+		if (!(c->flags & CHANGE_GIT))
+			continue;
+		add_result(&j->left_out, c);
+		if (S_ISREG(c->now.mode) &&
+		    (strstr(c->path, "annex/objects/") ||
+		     (!root->lfs_taken && strstr(c->path, "lfs/objects/"))) &&
+		    is_new(j, c))
+			*VEC_ADD(&names) = path_name(c->path);
+	}
+	*VEC_ADD(&names) = NULL;
+	j->objects = pathset_make(names.items);
+	VEC_FREE(&names);
 	VEC_SORT(&j->taken, compare_sizes);
 	VEC_SORT(&j->left_out, compare_sizes);
-	j->listed = true;
 }
 
 /* A hash of the first bytes of an open file, which are read; then the file is
@@ -336,21 +363,11 @@ static bool is_among(struct judge *j, struct results *in,
 	return false;
 }
 
-/* Whether an apply takes another file with the bytes. */
-static bool is_in_result(struct judge *j, const struct change *c)
-{
-	if (!j->listed)
-		list_results(j);
-	return is_among(j, &j->taken, c);
-}
-
 /* Whether the run has moved the bytes into a .git that is left out, as
  * git-annex and git-lfs do, and has no other file with them. */
 static bool is_left_in_git(struct judge *j, const struct change *c)
 {
-	if (!j->listed)
-		list_results(j);
-	j->in_git = is_among(j, &j->left_out, c) && !is_in_result(j, c);
+	j->in_git = is_among(j, &j->left_out, c) && !is_among(j, &j->taken, c);
 	return j->in_git;
 }
 
@@ -492,7 +509,7 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	copy = find_copy(j, git, c, &old);
 	if (copy != GITCOPY_NONE)
 		return copy == GITCOPY_CURRENT ? LOSS_IN_GIT : LOSS_IN_HISTORY;
-	if (is_in_result(j, c))
+	if (is_among(j, &j->taken, c))
 		return LOSS_COPIED;
 	if (loss_generated(j->view->root, git, c))
 		return LOSS_GENERATED;
@@ -501,6 +518,43 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	if (!is_replaced(j, git, c, &old))
 		return c->kind == CHANGE_MODIFIED ? LOSS_NONE : LOSS_IN_GIT;
 	return gitcopies_is_tracked(git, c->path) ? LOSS_WORK : LOSS_NO_COPY;
+}
+
+#define POINTER_MAX 1024
+#define LINKS_MAX 40
+
+/* The new content is only in a .git that is left out: of a link, also through
+ * other new links, and of a pointer of git-annex or git-lfs, a small file with
+ * the object's name. */
+static bool is_content_left(const struct judge *j, const struct change *c,
+			    int links)
+{
+	AUTO(buf) struct buf text = {0};
+	auto_free char *copy = NULL, *path = NULL;
+	struct err ignored;
+	char *at, *word;
+
+	if (c->flags & CHANGE_GIT && !S_ISLNK(c->now.mode))
+		return is_new(j, c);
+	if (links > LINKS_MAX || c->now.size > POINTER_MAX ||
+	    (!S_ISLNK(c->now.mode) && !j->objects.count) ||
+	    changes_read(j->view->root, c->path, c->now.mode, true, &text,
+			 &ignored) < 0)
+		return false;
+	at = copy = buf_take_text(&text);
+	if (S_ISLNK(c->now.mode)) {
+		path = path_below(at, j->path)
+			       ? mem_strdup(path_rest(at, j->path))
+			       : risk_follow_link(c->path, at);
+		c = path ? FIND_BY_PATH(path, j->all->items, j->all->count,
+					path)
+			 : NULL;
+		return c && is_content_left(j, c, links + 1);
+	}
+	while ((word = strsep(&at, "/:\r\n")))
+		if (pathset_contains(&j->objects, word))
+			return true;
+	return false;
 }
 
 /* The directory of a version system other than git, whose history goes with it,
@@ -576,6 +630,7 @@ void loss_judge(struct view *v, const char *path, struct losses *ret)
 	*ret = (struct losses){0};
 	if (!v->root)
 		return;
+	list_results(&j);
 	for (i = 0; i < v->count; i++) {
 		const struct change *c = v->items[i].change;
 
@@ -589,6 +644,11 @@ void loss_judge(struct view *v, const char *path, struct losses *ret)
 						   ? LOSS_COPIED
 						   : judge_file(&j, c);
 			v->items[i].in_git = j.in_git;
+		}
+		if (j.left_out.count && !(c->flags & CHANGE_GIT) &&
+		    c->kind != CHANGE_META && is_content_left(&j, c, 0)) {
+			v->items[i].loss = LOSS_NO_COPY;
+			v->items[i].in_git = true;
 		}
 	}
 	if (refs)

@@ -230,9 +230,7 @@ static void add_losses(const struct judgement *j, struct verdict *v)
 			 : "deleted, with their histories",
 		 "deleted with history", v);
 	add_loss(j, &copies, "no-copy", RISK_CRITICAL,
-		 deleted == n ? "deleted file"
-		 : deleted    ? "lost file"
-			      : "overwritten file",
+		 deleted == n ? "deleted file" : "lost file",
 		 n == 1 ? "has no other copy" : "have no other copy",
 		 n == 1 ? "only copy" : "only copies", v);
 	add_loss(j, &work, "work-lost", RISK_CRITICAL, "file",

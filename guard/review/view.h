@@ -32,7 +32,8 @@ enum loss {
 	LOSS_UNKNOWN, /* no repository to compare with, or not examined */
 	LOSS_HOME, /* deleted from the home directory, which has no git */
 	LOSS_WORK, /* lines or bytes that were never committed */
-	LOSS_NO_COPY, /* the only copy is deleted, emptied or replaced */
+	LOSS_NO_COPY, /* the only copy is deleted, emptied, replaced, left out
+		       */
 };
 
 /* Flags of a change in the view of a plan. SHOWN: a step that is never folded

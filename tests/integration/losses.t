@@ -73,7 +73,7 @@ dropped
 
 verdict 'echo other >notes.txt; : >.env'
 is "$(sed -n 1p "$T/verdict")" \
-	' !! 2 overwritten files have no other copy: .env, notes.txt' \
+	' !! 2 lost files have no other copy: .env, notes.txt' \
 	'a replaced and an emptied file have no other copy'
 dropped
 

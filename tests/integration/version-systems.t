@@ -205,6 +205,65 @@ is "$(ls .jj/repo/op_heads/heads)" b 'with its operations'
 ok 'and undone' guard undo -y
 is "$(ls .jj/repo/op_heads/heads)" a 'completely'
 
+
+# What the run itself made: links, also through others and to directories, and
+# pointers. Links to what the user has are none.
+project annex-new
+git init -q .
+git config user.name tester
+git config user.email tester@example.com
+mkdir -p .git/annex/objects/user
+echo user >.git/annex/objects/user/KEY
+oid=$(echo lfs | sha256sum | cut -c 1-64)
+lfs_dir=.git/lfs/objects/$(echo "$oid" | sed 's|^\(..\)\(..\).*|\1/\2|')
+into="mkdir -p .git/annex/objects/n/KEY-s4--n .git/d $lfs_dir
+	echo new >.git/annex/objects/n/KEY-s4--n/KEY-s4--n; echo d >.git/d/f
+	echo lfs >$lfs_dir/$oid"
+object=.git/annex/objects/n/KEY-s4--n/KEY-s4--n
+lfs="printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize 4\n'"
+while read -r code; do
+	guard run -q -- sh -c "$into; $code" 2>"$err" </dev/null
+	gives 1 "$code: needs a consent" guard apply -y
+	says "$err" "'new' would be applied"
+	says "$err" 'no other copy but in .git'
+	says "$err" ' .git applies them'
+	gives 1 'naming the file is none' guard apply -y new
+	ok 'nothing is applied' sh -c '! test -L new && ! test -e new'
+	ok 'a consent is one' guard apply -y --yes-to new
+	guard undo -qy
+	guard discard -qy
+done <<END
+ln -s $object new
+ln -s .git/d new
+ln -s \$PWD/.git/d .git/L; ln -s .git/L new
+ln -s \$PWD/.git/d/f new
+mkdir -p .git/s; ln -s ../../$object .git/s/k; ln -s ./.git//s/k new
+echo /annex/objects/KEY-s4--n >new
+$lfs $oid >new
+END
+chain="ln -s $object k1; ln -s k1 k2; ln -s k2 new"
+echo a >a
+git add a
+git commit -qm a
+guard run -q -- sh -c "$into; $chain; git add k1; git commit -qm k1" </dev/null
+gives 1 'a chain of links' guard apply -y
+says "$err" '3 files have no other copy'
+gives 1 '--commits' guard apply -y --commits
+says "$err" ' .git, then apply the files'
+ok '.git alone' guard apply -y .git
+ok 'then all leads to it' guard apply -y
+is "$(cat new)" new 'and has its bytes'
+guard undo -qy
+guard undo -qy
+guard discard -qy
+guard run -q -- sh -c "$into; $lfs $oid >new; git add new
+	git commit -qm new" </dev/null
+ok '--commits takes the objects of git-lfs along' guard apply -y --commits
+guard run -q -- sh -c "$into; ln -s .git/annex/objects/user/KEY user
+	ln -s .git/HEAD head; ln -s .git/none none; ln -s loop loop
+	ln -s ../out out; echo KEY >text; ln -s user chain" </dev/null
+ok 'what the user has, or nobody, is no loss' guard apply -y
+
 # --- deleted repositories ---
 
 project deleted
