@@ -11,7 +11,7 @@
 
 #define NUMBER_MAX 5
 
-#define KEY_BEGIN "-----BEGIN "
+#define KEY_BEGIN "PRIVATE "
 #define KEY_END "-----END "
 
 /* A secret has one of these texts in its name, at its start or before it. */
@@ -19,7 +19,7 @@ enum {
 	MARK_NAME = 1, /* in a name, in upper or lower case */
 	MARK_NAME_END = 2, /* a name ends with it, in upper or lower case */
 	MARK_TOKEN = 4, /* the start of a token that needs no name */
-	MARK_USER = 8, /* the user part of a URL follows */
+	MARK_USER = 8, /* user:password@ of a URL or proxy follows */
 	MARK_VARIABLE = 16, /* a variable's name ends with it: LLM_KEY */
 	MARK_KEY = 32, /* a private key follows */
 	MARK_KINDS = 64,
@@ -29,25 +29,45 @@ static const struct {
 	const char *text;
 	unsigned int kind;
 } marks[] = {
-	{"token", MARK_NAME},	      {"passw", MARK_NAME},
-	{"passphrase", MARK_NAME},    {"secret", MARK_NAME},
-	{"_auth", MARK_NAME},	      {"authident", MARK_NAME},
-	{"apikey", MARK_NAME},	      {"api_key", MARK_NAME},
-	{"api-key", MARK_NAME},	      {"accesskey", MARK_NAME},
-	{"access_key", MARK_NAME},    {"access-key", MARK_NAME},
-	{"privatekey", MARK_NAME},    {"private_key", MARK_NAME},
-	{"private-key", MARK_NAME},   {"extraheader", MARK_NAME},
-	{"authorization", MARK_NAME}, {"bearer", MARK_NAME},
-	{"pass", MARK_NAME_END},      {"sk-", MARK_TOKEN},
-	{"ghp_", MARK_TOKEN},	      {"gho_", MARK_TOKEN},
-	{"ghs_", MARK_TOKEN},	      {"github_pat_", MARK_TOKEN},
-	{"glpat-", MARK_TOKEN},	      {"xoxb-", MARK_TOKEN},
-	{"xoxp-", MARK_TOKEN},	      {"AKIA", MARK_TOKEN},
-	{"AIza", MARK_TOKEN},	      {"npm_", MARK_TOKEN},
-	{"hf_", MARK_TOKEN},	      {"pypi-", MARK_TOKEN},
-	{"://", MARK_USER},	      {"_KEY", MARK_VARIABLE},
-	{"_PAT", MARK_VARIABLE},      {"_PWD", MARK_VARIABLE},
-	{KEY_BEGIN, MARK_KEY},
+	{"token", MARK_NAME},
+	{"passw", MARK_NAME},
+	{"passphrase", MARK_NAME},
+	{"secret", MARK_NAME},
+	{"_auth", MARK_NAME},
+	{"authident", MARK_NAME},
+	{"apikey", MARK_NAME},
+	{"api_key", MARK_NAME},
+	{"api-key", MARK_NAME},
+	{"accesskey", MARK_NAME},
+	{"access_key", MARK_NAME},
+	{"access-key", MARK_NAME},
+	{"privatekey", MARK_NAME},
+	{"private_key", MARK_NAME},
+	{"private-key", MARK_NAME},
+	{"extraheader", MARK_NAME},
+	{"authorization", MARK_NAME},
+	{"bearer", MARK_NAME},
+	{"pass", MARK_NAME_END},
+	{"sk-", MARK_TOKEN},
+	{"ghp_", MARK_TOKEN},
+	{"gho_", MARK_TOKEN},
+	{"ghs_", MARK_TOKEN},
+	{"github_pat_", MARK_TOKEN},
+	{"glpat-", MARK_TOKEN},
+	{"xoxb-", MARK_TOKEN},
+	{"xoxp-", MARK_TOKEN},
+	{"AKIA", MARK_TOKEN},
+	{"AIza", MARK_TOKEN},
+	{"npm_", MARK_TOKEN},
+	{"hf_", MARK_TOKEN},
+	{"pypi-", MARK_TOKEN},
+	{"://", MARK_USER},
+	{"proxy", MARK_USER},
+	{"_KEY", MARK_VARIABLE},
+	{"_PAT", MARK_VARIABLE},
+	{"_PWD", MARK_VARIABLE},
+	{KEY_BEGIN "KEY-----", MARK_KEY},
+	{KEY_BEGIN "KEY BLOCK-----", MARK_KEY},
 };
 
 #define MARK_COUNT (sizeof(marks) / sizeof(*marks))
@@ -67,7 +87,7 @@ _Static_assert(MARK_COUNT <= 64, "one bit for each mark");
 
 static bool ignores_case(size_t mark)
 {
-	return marks[mark].kind & (MARK_NAME | MARK_NAME_END);
+	return marks[mark].kind & (MARK_NAME | MARK_NAME_END | MARK_USER);
 }
 
 static void make_mark_tables(void)
@@ -123,14 +143,14 @@ static size_t find_mark(const char *text, size_t len, size_t at,
 
 struct redact {
 	struct buf *to;
+	const char *end; /* of the text */
 	bool any;
-	char *element; /* the XML element whose text is removed, or NULL */
 	bool joined; /* the last line ends in a backslash and continues */
 	bool dropping; /* drop lines that are indented deeper than indent */
 	size_t indent;
 	/* drop lines until this text; NULL: none */
 	const char *until;
-	bool next; /* the next list element is the value of a --token */
+	bool next; /* the next line is the value of a --token */
 };
 
 static bool is_secret_name(const char *name, size_t len)
@@ -146,31 +166,6 @@ static bool is_secret_name(const char *name, size_t len)
 bool redact_is_secret(const char *name)
 {
 	return is_secret_name(name, strlen(name));
-}
-
-/* Copies text without the user part of URLs. */
-static void put_without_user(struct redact *r, const char *text, size_t len)
-{
-	const char *end = text + len, *at = text;
-
-	while (at < end) {
-		const char *mark = memmem(at, (size_t)(end - at), "://", 3);
-		size_t user;
-
-		if (!mark)
-			break;
-		mark += 3;
-		buf_add(r->to, at, (size_t)(mark - at));
-		for (user = 0; mark + user < end; user++)
-			if (strchr("/@ \t\"'<>\r\n", mark[user]))
-				break;
-		if (mark + user < end && mark[user] == '@') {
-			r->any = true;
-			mark += user + 1;
-		}
-		at = mark;
-	}
-	buf_add(r->to, at, (size_t)(end - at));
 }
 
 static size_t indent_of(const char *line, size_t len)
@@ -189,7 +184,8 @@ static size_t find_value(const char *line, size_t len, size_t *ret_key_len)
 
 	for (i = 0; i < len; i++) {
 		if (line[i] != '=' &&
-		    !(line[i] == ':' && i + 1 < len && line[i + 1] == ' '))
+		    !(line[i] == ':' &&
+		      (i + 1 == len || isspace((unsigned char)line[i + 1]))))
 			continue;
 		*ret_key_len = i++;
 		return i + indent_of(line + i, len - i);
@@ -242,17 +238,74 @@ static size_t name_start(const char *text, size_t i)
 	return i;
 }
 
-/* True if a value stands at i that is neither empty nor a variable. */
-static bool has_secret_value(const char *text, size_t len, size_t i)
+/* The part of a line to remove. `quote` is open at `seen`. */
+struct secret_span {
+	size_t from, end;
+	size_t stop; /* the end of the line */
+	size_t seen;
+	char quote;
+};
+
+/* user:password@ behind a mark: ://user:password@, proxy = "user:password@ */
+static bool find_user(const char *text, size_t len, size_t mark,
+		      struct secret_span *ret)
 {
-	static const char *const kinds[] = {"Bearer ", "Basic ", NULL};
+	bool url = text[mark] == ':';
+	size_t i = url ? mark + 3
+		       : skip_chars(text, len, name_end(text, len, mark),
+				    " \t\"'`:=>");
+
+	ret->from = ret->end = i;
+	for (; i < len && !strchr("/ \t\"'`<>\r\n", text[i]); i++)
+		if (text[i] == '@')
+			ret->end = i + 1;
+	len = ret->end - ret->from;
+	return len > url && text[ret->from] != '$' &&
+	       (url || memchr(text + ret->from, ':', len));
+}
+
+/* Copies text without the user part of URLs. */
+static void put_without_user(struct redact *r, const char *text, size_t len)
+{
+	struct secret_span span;
+	size_t at = 0, done = 0;
+
+	for (; (at = find_mark(text, len, at, MARK_USER)) < len; at++) {
+		if (!find_user(text, len, at, &span) || span.from < done)
+			continue;
+		r->any = true;
+		buf_add(r->to, text + done, span.from - done);
+		done = span.end;
+	}
+	buf_add(r->to, text + done, len - done);
+}
+
+/* The indent with the dashes of a YAML list: they indent what follows. */
+static size_t depth_of(const char *line, size_t len)
+{
+	return skip_chars(line, len, 0, " \t-");
+}
+
+/* Skips an authentication scheme such as "Bearer " before the value. */
+static size_t skip_auth_scheme(const char *line, size_t len, size_t i)
+{
+	static const char *const kinds[] = {"Bearer ", "Basic ", "token ",
+					    NULL};
 	const char *const *kind;
-	size_t end;
 
 	for (kind = kinds; *kind; kind++)
 		if (len - i > strlen(*kind) &&
-		    strncasecmp(text + i, *kind, strlen(*kind)) == 0)
-			i += strlen(*kind);
+		    strncasecmp(line + i, *kind, strlen(*kind)) == 0)
+			return i + strlen(*kind);
+	return i;
+}
+
+/* True if a value stands at i that is neither empty nor a variable. */
+static bool has_secret_value(const char *text, size_t len, size_t i)
+{
+	size_t end;
+
+	i = skip_auth_scheme(text, len, i);
 	for (end = i; end < len && !strchr(" \t\"',;&]}", text[end]);)
 		end++;
 	return end > i && text[i] != '$' &&
@@ -271,14 +324,20 @@ static bool is_secret_pair(const char *text, size_t len, size_t i)
 				skip_chars(text, len, i + 1, " \t\"'"));
 }
 
+/* --token, "--token" */
+static bool is_option(const char *text, size_t i, size_t end)
+{
+	return text[i] == '-' && (!i || strchr(" \t\"'[,", text[i - 1])) &&
+	       is_secret_name(text + i, end - i);
+}
+
 /* --token x, "--token", "x"; the option is from i to end */
 static bool is_secret_option(const char *text, size_t len, size_t i, size_t end)
 {
 	size_t at = skip_chars(text, len, end, " \t\"',");
 
-	return text[i] == '-' && (!i || strchr(" \t\"'[,", text[i - 1])) &&
-	       at > end && at < len && text[at] != '-' &&
-	       has_secret_value(text, len, at);
+	return is_option(text, i, end) && at > end &&
+	       has_secret_value(text, len, at) && text[at] != '-';
 }
 
 /* i: the start of a name */
@@ -311,24 +370,27 @@ bool redact_has_secret(const char *text, size_t len)
 /* Removes the whole value of an element in a list with one element a line. */
 static bool redact_list_element(struct redact *r, const char *line, size_t len)
 {
-	size_t at = indent_of(line, len), end = len;
-	bool was_next = r->next;
+	size_t at = depth_of(line, len), end = len, key_len;
+	bool was_next = r->next, quoted;
 
-	r->next = false;
-	while (end > at && strchr(" \t,", line[end - 1]))
+	while (end > at && strchr(" \t,\r])}\"'", line[end - 1]))
 		end--;
-	if (end - at < 2 || !strchr("\"'", line[at]) ||
-	    line[end - 1] != line[at] ||
-	    memchr(line + at + 1, line[at], end - at - 2))
+	key_len = name_start(line, end);
+	r->next = key_len < end && is_option(line, key_len, end);
+	for (end = len; end > at && strchr(" \t,\r])}", line[end - 1]);)
+		end--;
+	if (end == at || line[at] == '[')
 		return false;
-	r->next = line[at + 1] == '-' &&
-		  is_secret_name(line + at, end - at - 1) &&
-		  !memchr(line + at, '=', end - at);
-	if (!was_next && !redact_has_secret(line + at + 1, end - at - 2))
+	quoted = strchr("\"'", line[at]) != NULL;
+	if (was_next ? !quoted && find_value(line, len, &key_len)
+		     : !quoted || end - at < 2 || line[end - 1] != line[at] ||
+			       memchr(line + at + 1, line[at], end - at - 2) ||
+			       !redact_has_secret(line + at + 1, end - at - 2))
 		return false;
 	r->any = true;
-	buf_add(r->to, line, at + 1);
-	buf_add(r->to, line + end - 1, len - end + 1);
+	buf_add(r->to, line, at);
+	buf_add_text(r->to, "\"\"");
+	buf_add(r->to, line + end, len - end);
 	return true;
 }
 
@@ -357,11 +419,15 @@ static bool redact_value(struct redact *r, const char *line, size_t len)
 		{"{", "}", "{}"},
 	};
 	size_t key_len = 0, at = find_value(line, len, &key_len), i, n;
+	bool secret = is_secret_name(line, key_len);
 
-	if (!at || is_harmless_value(line + at, len - at) ||
-	    (!is_secret_name(line, key_len) &&
-	     (line[indent_of(line, len)] == '<' ||
-	      !redact_has_secret(line + at, len - at))))
+	if (!at || memchr(line, '<', key_len))
+		return false;
+	r->indent = depth_of(line, len);
+	if (at == len) /* the value may follow on deeper lines */
+		r->dropping = secret;
+	if (is_harmless_value(line + at, len - at) ||
+	    (!secret && !redact_has_secret(line + at, len - at)))
 		return false;
 	put_without_user(r, line, at);
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
@@ -377,111 +443,95 @@ static bool redact_value(struct redact *r, const char *line, size_t len)
 		break;
 	}
 	r->any = r->dropping = true;
-	r->indent = indent_of(line, len);
 	r->joined = line[len - 1] == '\\';
 	return true;
 }
 
-/* The first "</" of the element's end tag, or NULL if the text continues. */
-static const char *find_element_end(const struct redact *r, const char *line,
-				    const char *end)
+/* The end tag of the element with this name, or the end of the text. */
+static const char *find_end_tag(const struct redact *r, const char *at,
+				const char *name, size_t len)
 {
-	size_t len = strlen(r->element);
-	const char *at = line;
-
-	while ((at = memmem(at, (size_t)(end - at), "</", 2))) {
-		if ((size_t)(end - at) > len + 2 &&
-		    strncmp(at + 2, r->element, len) == 0)
+	for (; (at = memmem(at, (size_t)(r->end - at), "</", 2)); at += 2)
+		if ((size_t)(r->end - at) > len + 2 &&
+		    memcmp(at + 2, name, len) == 0)
 			return at;
-		at += 2;
-	}
-	return NULL;
+	return r->end;
 }
 
-/* Finds a start tag such as <password> and returns the text behind it. */
-static const char *find_element(struct redact *r, const char *line,
-				const char *end)
+/* Copies a line without the text and attributes of secret elements
+ * (<password>...</password>) and without attributes that have a secret.
+ * Returns the end of the line where the last of them ends. */
+static const char *redact_xml_line(struct redact *r, const char *line,
+				   size_t len)
 {
-	const char *at = line;
+	const char *end = line + len, *at = line, *tag, *name;
 
-	while ((at = memchr(at, '<', (size_t)(end - at)))) {
-		size_t len = 0;
+	while ((name = memchr(at, '<', (size_t)(end - at)))) {
+		bool secret;
 
-		at++;
-		while (at + len < end && (isalnum((unsigned char)at[len]) ||
-					  strchr("._-", at[len])))
-			len++;
-		if (at + len < end && at[len] == '>' &&
-		    is_secret_name(at, len)) {
-			r->element = mem_strndup(at, len);
-			return at + len + 1;
+		for (at = ++name; at != r->end; at++)
+			if (strchr(" \t\r\n\"'/<>", *at))
+				break;
+		len = (size_t)(at - name);
+		tag = memchr(at, '<', (size_t)(r->end - at));
+		/* A '>' may be in an attribute, too. */
+		tag = memrchr(at, '>', (size_t)((tag ? tag : r->end) - at));
+		secret = is_secret_name(name, len);
+		if (!len || !tag ||
+		    (!secret && !is_secret_name(at, (size_t)(tag - at)) &&
+		     !redact_has_secret(at, (size_t)(tag - at)))) {
+			at = name;
+			continue;
 		}
-	}
-	return NULL;
-}
-
-/* Copies a line without the text of secret elements
- * (<password>...</password>). An element may begin or end on another line. */
-static void redact_xml_line(struct redact *r, const char *line, size_t len)
-{
-	const char *end = line + len;
-
-	for (;;) {
-		const char *at = r->element ? find_element_end(r, line, end)
-					    : find_element(r, line, end);
-
-		if (r->element && !at) {
-			len = (size_t)(end - line);
-			r->any |= len > indent_of(line, len);
-			return;
+		put_without_user(r, line, (size_t)(at - line));
+		for (line = tag; line > at && strchr("/?-", line[-1]);)
+			line--;
+		r->any |= line > at;
+		if (secret && line == tag) {
+			buf_add_char(r->to, '>');
+			line = find_end_tag(r, tag, name, len);
+			r->any |= line > tag + 1;
 		}
-		if (!at)
-			break;
-		/* After a start tag, at points behind its '>'; otherwise at the
-		 * end tag. */
-		if (at > line && at[-1] == '>') {
-			put_without_user(r, line, (size_t)(at - line));
-		} else {
-			r->any |= at > line;
-			free(r->element);
-			r->element = NULL;
-			buf_add(r->to, at, 2);
-			at += 2;
-		}
-		line = at;
+		at = line;
+		if (end < at)
+			end = at + text_line_len(at, r->end);
 	}
 	put_without_user(r, line, (size_t)(end - line));
+	return end;
 }
 
-static void redact_settings_line(struct redact *r, const char *line, size_t len)
+/* Returns the end of the line up to which the text is done. */
+static const char *redact_settings_line(struct redact *r, const char *line,
+					size_t len)
 {
-	bool deeper =
-		len > indent_of(line, len) && indent_of(line, len) > r->indent;
+	bool blank = len == indent_of(line, len);
+	const char *end = line + len;
 
 	if (r->joined) {
 		r->joined = len && line[len - 1] == '\\';
-		return;
+		return end;
 	}
 	if (r->until) {
 		if (memmem(line, len, r->until, strlen(r->until)))
 			r->until = NULL;
-		return;
+		return end;
 	}
-	if (r->dropping && (deeper || len == indent_of(line, len)))
-		return;
+	if (r->dropping && (blank || depth_of(line, len) > r->indent)) {
+		r->any |= !blank;
+		return end;
+	}
 	r->dropping = false;
-	if (r->element ||
-	    (!redact_list_element(r, line, len) &&
-	     !redact_value(r, line, len) && !redact_json_line(r, line, len)))
-		redact_xml_line(r, line, len);
+	if (!redact_list_element(r, line, len) && !redact_value(r, line, len) &&
+	    !redact_json_line(r, line, len))
+		end = redact_xml_line(r, line, len);
 	buf_add_char(r->to, '\n');
+	return end;
 }
 
 /* Whether the next line is copied as it is unless it has a mark. */
 static bool is_between_secrets(const struct redact *r)
 {
-	return !r->element && !r->joined && !r->dropping && !r->until &&
-	       !r->next;
+	return !r->joined && !r->dropping && !r->until && !r->next;
 }
 
 /* Copies the lines before the next one with a mark. Returns that line, or
@@ -500,12 +550,10 @@ static const char *copy_unmarked(const char *at, const char *end,
 
 bool redact_text(const void *data, size_t len, struct buf *to)
 {
-	struct redact r = {.to = to};
 	const char *at = data, *end = at + len;
+	struct redact r = {.to = to, .end = end};
 
 	while (at < end) {
-		size_t line;
-
 		if (is_between_secrets(&r)) {
 			at = copy_unmarked(at, end, to);
 			if (at == end) {
@@ -514,11 +562,8 @@ bool redact_text(const void *data, size_t len, struct buf *to)
 				break;
 			}
 		}
-		line = text_line_len(at, end);
-		redact_settings_line(&r, at, line);
-		at += line + 1;
+		at = redact_settings_line(&r, at, text_line_len(at, end)) + 1;
 	}
-	free(r.element);
 	return r.any;
 }
 
@@ -527,11 +572,6 @@ bool redact_text(const void *data, size_t len, struct buf *to)
 #define FISH_OPTIONS_MAX 64
 /* The characters of a variable's name. */
 #define UPPER_CASE "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-
-/* The part of a line to remove. */
-struct secret_span {
-	size_t from, end;
-};
 
 /* True for letters mixed with digits, long enough not to be a word. */
 static bool is_random(const char *value, size_t len)
@@ -546,42 +586,69 @@ static bool is_random(const char *value, size_t len)
 	return len >= RANDOM_MIN && digit && letter;
 }
 
-/* Skips an authentication scheme such as "Bearer " before the value. */
-static size_t skip_auth_scheme(const char *line, size_t len, size_t i)
+/* Skips the character at *at, or an escape, and returns the quote that is open
+ * behind it. */
+static char skip_char(const char *text, size_t *at, char quote)
 {
-	static const char *const kinds[] = {"Bearer ", "Basic ", "token ",
-					    NULL};
-	const char *const *kind;
+	char c = text[(*at)++];
 
-	for (kind = kinds; *kind; kind++)
-		if (len - i > strlen(*kind) &&
-		    strncasecmp(line + i, *kind, strlen(*kind)) == 0)
-			return i + strlen(*kind);
-	return i;
+	if (c == '\\' && quote != '\'') {
+		++*at;
+		return quote;
+	}
+	if (quote || (c != '"' && c != '\'' && c != '`'))
+		return c == quote ? '\0' : quote;
+	return c;
 }
 
-/* Finds the value that begins at i; one whose quote is never closed has the
- * rest of the line. sure: the syntax cannot be a sentence. */
+/*
+ * Finds the value that begins at i. sure: the syntax is that of a shell, where
+ * words in different quotes are joined, and cannot be a sentence. A value in
+ * quotes may have several lines if no quote is open in front of it. One whose
+ * quote is never closed has the rest of the line.
+ */
 static bool find_value_span(const char *line, size_t len, size_t i, bool sure,
 			    struct secret_span *ret)
 {
-	char quote = i < len && strchr("\"'`", line[i]) ? line[i] : '\0';
-	size_t from = skip_auth_scheme(line, len, i + (quote != '\0')), end;
+	const char *ends = sure ? " \t\r\n;&|<>()" : " \t\r\n\"'`;,()[]{}<>|\\";
+	bool escapes =
+		i + 1 < len && line[i] == '$' && strchr("\"'", line[i + 1]);
+	char first, quote;
+	size_t from, end, limit;
 
-	for (end = from; end < len; end++)
-		if (quote ? line[end] == quote
-			  : strchr(" \t\r\"'`;,()[]{}<>|\\", line[end]) != NULL)
-			break;
+	i += escapes;
+	first = quote = i < len && strchr("\"'`", line[i]) ? line[i] : '\0';
+	from = end = skip_auth_scheme(line, len, i + (quote != '\0'));
 	/* $TOKEN, <your token> and %s refer to a secret. */
-	if (end == from || strchr("$<{%*(.", line[from]) ||
-	    is_harmless_value(line + from, end - from) ||
-	    (!quote && !sure && !is_random(line + from, end - from)))
+	if (from >= len || strchr("$<{%*(.", line[from]))
 		return false;
-	/* An argument of a call: f(token=x, y) */
-	if (!quote && end < len && strchr(",()[]{}", line[end]) &&
-	    !is_random(line + from, end - from))
+	while ((first || sure) && ret->seen < i)
+		ret->quote = skip_char(line, &ret->seen, ret->quote);
+	limit = ret->quote ? ret->stop : len;
+	while (end < limit) {
+		if (!quote &&
+		    (first && !sure ? line[end] != first
+				    : strchr(ends, line[end]) ||
+					      line[end] == ret->quote))
+			break;
+		if (quote == '\'' && line[end] == '\\' && (escapes || !sure))
+			end += 2;
+		else
+			quote = skip_char(line, &end, quote);
+	}
+	if (quote || end > limit)
+		end = ret->stop;
+	if (first || sure)
+		ret->seen = end;
+	if (!quote && line[end - 1] == first)
+		end--;
+	else if (first)
+		from = i;
+	if (end <= from || is_harmless_value(line + from, end - from) ||
+	    (!first && !sure && !is_random(line + from, end - from)))
 		return false;
-	*ret = (struct secret_span){from, end};
+	ret->from = from;
+	ret->end = end;
 	return true;
 }
 
@@ -612,7 +679,8 @@ static bool find_secret_pair(const char *line, size_t len, size_t begin,
 		return false;
 	value += indent_of(line + value, len - value);
 	assigns = line[i] == '=' && end == i && value == i + 1 &&
-		  skip_chars(line, end, begin, UPPER_CASE) == end;
+		  (line[begin] == '-' ||
+		   skip_chars(line, end, begin, UPPER_CASE) == end);
 	if (!is_secret_name(line + begin, end - begin))
 		return assigns && is_weak_name(line + begin, end - begin) &&
 		       find_weak_value(line, len, value, ret);
@@ -643,107 +711,94 @@ static bool find_fish_value(const char *line, size_t len, size_t begin,
 	if (end - begin != strlen(verb) ||
 	    strncmp(line + begin, verb, strlen(verb)) != 0)
 		return false;
-	*ret = (struct secret_span){i + 1, len};
+	ret->from = i + 1;
+	ret->end = ret->stop;
 	if (own)
-		return i + 1 < len;
+		return ret->end > i + 1;
 	i += indent_of(line + i, len - i);
 	return options && (secret ? find_value_span(line, len, i, true, ret)
 				  : find_weak_value(line, len, i, ret));
 }
 
-/* --token x */
+/* --token x, "--token", "x" */
 static bool find_secret_option(const char *line, size_t len, size_t i,
 			       size_t end, struct secret_span *ret)
 {
-	return line[i] == '-' && (!i || indent_of(line + i - 1, 1)) &&
-	       indent_of(line + end, len - end) &&
-	       is_secret_name(line + i, end - i) &&
-	       find_value_span(line, len, end + 1, false, ret);
-}
+	size_t at = skip_chars(line, len, end, "\"'");
+	size_t value = skip_chars(line, len, at, " \t\r\n,\\");
 
-/* ://user:password@ */
-static bool find_url_user(const char *line, size_t len, size_t i,
-			  struct secret_span *ret)
-{
-	size_t end = i + 3;
-
-	if (len - i < 3 || memcmp(line + i, "://", 3) != 0)
+	if (!is_option(line, i, end) || value == at)
 		return false;
-	while (end < len && !strchr("/@ \t\"'`<>\r)", line[end]))
-		end++;
-	*ret = (struct secret_span){i + 3, end + 1};
-	return end < len && line[end] == '@' && end > i + 3 &&
-	       line[i + 3] != '$';
+	if (value > ret->stop)
+		ret->stop = value + text_line_len(line + value, line + len);
+	return find_value_span(line, len, value, false, ret) &&
+	       strncmp(line + ret->from, "--", 2) != 0;
 }
 
-/* Finds a secret that belongs to the name from begin to end. Text before `done`
- * is already copied or removed. */
-static bool find_prose_secret(const char *line, size_t len, size_t begin,
+/* Finds a secret that belongs to the mark or to its name, which ends at `end`.
+ * Text before `done` is already copied or removed. */
+static bool find_prose_secret(const char *line, size_t len, size_t mark,
 			      size_t end, size_t done, struct secret_span *ret)
 {
 	size_t i = skip_chars(line, len, end, " \t\"'`*");
+	size_t begin = name_start(line, mark);
 
+	if (mark >= done && strncmp(line + mark, KEY_BEGIN, 8) == 0) {
+		const char *key = memmem(line + mark, len - mark, KEY_END,
+					 strlen(KEY_END));
+
+		key = key ? key + text_line_len(key, line + len) : line + len;
+		ret->from = mark;
+		ret->end = (size_t)(key - line);
+		return true;
+	}
 	if (begin >= done && find_secret_option(line, len, begin, end, ret))
 		return true;
 	if (begin >= done && is_known_token(line, len, begin)) {
-		*ret = (struct secret_span){begin, end};
+		ret->from = begin;
+		ret->end = end;
 		return true;
 	}
 	if (end >= done && end < len && strchr(" :", line[end]) &&
 	    find_fish_value(line, len, begin, end, ret))
 		return true;
-	return i >= done && i < len && strchr(":=", line[i]) &&
-	       (find_url_user(line, len, i, ret) ||
-		find_secret_pair(line, len, begin, end, i, ret));
+	if (i >= done && i < len && strchr(":=", line[i]) &&
+	    find_secret_pair(line, len, begin, end, i, ret))
+		return true;
+	return find_user(line, len, mark, ret) && ret->from >= done;
 }
 
-static bool redact_prose_line(const char *line, size_t len, struct buf *to)
+/* Returns the length of the line with all lines of its last secret. */
+static size_t redact_prose_line(const char *line, const char *text_end,
+				struct buf *to, bool *any)
 {
-	const unsigned int kinds = MARK_KINDS - 1 - MARK_KEY;
-	size_t done = 0, at = 0, end;
-	struct secret_span span;
-	bool any = false;
+	size_t len = (size_t)(text_end - line), done = 0, at = 0, end;
+	struct secret_span s = {.stop = text_line_len(line, text_end)};
 
-	for (; (at = find_mark(line, len, at, kinds)) < len; at = end) {
+	for (; (at = find_mark(line, s.stop, at, MARK_KINDS - 1)) < s.stop;
+	     at = end) {
 		end = name_end(line, len, at);
-		while (find_prose_secret(line, len, name_start(line, at), end,
-					 done, &span)) {
-			buf_add(to, line + done, span.from - done);
-			done = span.end;
-			any = true;
+		while (find_prose_secret(line, len, at, end, done, &s)) {
+			buf_add(to, line + done, s.from - done);
+			done = s.end;
+			*any = true;
+			if (s.stop < done)
+				s.stop = done +
+					 text_line_len(line + done, text_end);
 		}
 		/* A mark of a URL is in no name. */
 		end += end == at;
 	}
-	buf_add(to, line + done, len - done);
-	return any;
+	buf_add(to, line + done, s.stop - done);
+	return s.stop;
 }
 
 bool redact_prose(const void *data, size_t len, struct buf *to)
 {
 	const char *at = data, *end = at + len;
-	bool any = false, in_key = false;
+	bool any = false;
 
-	while (at < end) {
-		size_t line;
-
-		if (!in_key)
-			at = copy_unmarked(at, end, to);
-		if (at == end)
-			break;
-		line = text_line_len(at, end);
-		if (memmem(at, line, KEY_END, strlen(KEY_END)))
-			in_key = false;
-		if (!in_key) {
-			any |= redact_prose_line(at, line, to);
-			if (at + line < end)
-				buf_add_char(to, '\n');
-		}
-		any |= in_key;
-		if (memmem(at, line, KEY_BEGIN, strlen(KEY_BEGIN)) &&
-		    memmem(at, line, "PRIVATE KEY", 11))
-			in_key = true;
-		at += line + 1;
-	}
+	while ((at = copy_unmarked(at, end, to)) < end)
+		at += redact_prose_line(at, end, to, &any);
 	return any;
 }

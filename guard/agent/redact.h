@@ -3,8 +3,9 @@
  * files, properties, YAML, TOML, XML, git configuration. The syntax is
  * recognized line by line.
  *
- * Removed are values of keys and text of XML elements whose names speak of
- * tokens, passwords or keys, and the user part of URLs. Switches and short
+ * Removed are values of keys, also on deeper lines below the key, and text and
+ * attributes of XML elements whose names speak of tokens, passwords or keys,
+ * and the user part of URLs and proxies. Switches and short
  * numbers stay. A value with such a name inside, {token = "x"} or
  * ["--token", "x"], is removed as a whole, as is a value with a token of
  * a known prefix such as ghp_. An empty value of the same kind replaces it. A
@@ -13,8 +14,10 @@
  * In prose and programs only the secret itself is removed, and
  * the rules are narrower: values after NAME_TOKEN= or in quotes; values of
  * letters and digits after "token: ", "Bearer " or --token; tokens with a known
- * prefix; the user part of URLs; private keys. Data with a NUL byte is not
- * changed.
+ * prefix; the user part of URLs and proxies; private keys. A value ends with
+ * its quote or, in the syntax of a shell, with its word, which may be on a
+ * later line; where this is not certain, the rest of the line is removed. Data
+ * with a NUL byte is not changed.
  */
 #ifndef GUARD_AGENT_REDACT_H
 #define GUARD_AGENT_REDACT_H

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -73,7 +74,7 @@ static const struct {
 	{"<server><id>r</id><password>p</password></server>\n",
 	 "<server><id>r</id><password></password></server>\n"},
 	{"<a>\n <passphrase>\n  one\n  two\n </passphrase>\n <b>x</b>\n</a>\n",
-	 "<a>\n <passphrase>\n\n\n</passphrase>\n <b>x</b>\n</a>\n"},
+	 "<a>\n <passphrase></passphrase>\n <b>x</b>\n</a>\n"},
 	/* unusual input */
 	{"", NULL},
 	{"token", NULL},
@@ -81,7 +82,7 @@ static const struct {
 	{"token=abc", "token=\n"},
 	{"a://b://c@d\n", "a://b://d\n"},
 	{"<password>", NULL},
-	{"<password>never ends\nand on\n", "<password>\n\n"},
+	{"<password>never ends\nand on\n", "<password>\n"},
 	{"secret: |\n  one\n\n  two\nnext: x\n", "secret: \nnext: x\n"},
 	/* lines without a secret before, between and behind */
 	{"a=1\n\nb: 2\ntoken=abc\nc\n\n  d\n\ttoken = x\n\t\ty\ne\nf",
@@ -141,8 +142,7 @@ static const struct {
 	 "git clone https://git.example/x\n"},
 	{"-----BEGIN RSA PRIVATE KEY-----\nabc\ndef\n"
 	 "-----END RSA PRIVATE KEY-----\nend\n",
-	 "-----BEGIN RSA PRIVATE KEY-----\n"
-	 "-----END RSA PRIVATE KEY-----\nend\n"},
+	 "-----BEGIN RSA \nend\n"},
 	{"A_TOKEN=one B_TOKEN=two", "A_TOKEN= B_TOKEN="},
 	{"export LLM_KEY=hunter234 MYSQL_PWD='hunter 234'\n",
 	 "export LLM_KEY= MYSQL_PWD=''\n"},
@@ -154,10 +154,10 @@ static const struct {
 	{"a\n\nGH_TOKEN=hunter2\nb\n\nset -x A_PAT hunter234\nc",
 	 "a\n\nGH_TOKEN=\nb\n\nset -x A_PAT \nc"},
 	{"a token token=abcd1234 x", "a token token= x"},
-	{"{\"a\": 1, \"token\": \"abc def", "{\"a\": 1, \"token\": \""},
-	{"API_KEY='one\ntwo'\n", "API_KEY='\ntwo'\n"},
+	{"{\"a\": 1, \"token\": \"abc def", "{\"a\": 1, \"token\": "},
+	{"API_KEY='one\ntwo'\n", "API_KEY=''\n"},
 	{"ghp_0123456789abcdefghij:a1b2c3d4 TOKEN='token'='k'",
-	 ":a1b2c3d4 TOKEN=''=''"},
+	 ":a1b2c3d4 TOKEN=''"},
 	{"SETUVAR --export API_TOKEN:sk\\x2da b\nSETUVAR A:1\n",
 	 "SETUVAR --export API_TOKEN:\nSETUVAR A:1\n"},
 };
@@ -177,6 +177,132 @@ static void cuts_the_secrets_out_of_prose(void **state)
 				 buf_text(&b));
 		assert_string_equal(buf_text(&b),
 				    any ? prose[i].to : prose[i].from);
+	}
+}
+
+/*
+ * Pieces of files: each @ stands for a part of a secret, each ~ for a word that
+ * must stay. A file has some pieces of one format.
+ */
+static const struct {
+	bool (*redact)(const void *data, size_t len, struct buf *to);
+	const char *pieces[24];
+} formats[] = {
+	{redact_prose, /* JSON */
+	 {"{\"~\": 1, \"args\": [\"-y\", \"--api-key\", \"@\"], \"~\": {}},",
+	  "{\"args\": [\n \"~\",\n \"--token\",\n \"@\",\n \"~\"\n]},",
+	  "{\"args\":[\"mcp\",\"--token\",\"@\"],\"~\":\"~\"},",
+	  "{\"args\": [\"~\", \"--token=@\", \"-e\", \"A_TOKEN=@\", \"~\"]},",
+	  "{\"args\": [\"--token\", \"a\\\"@\", \"~\"], \"~\": \"--token\"},",
+	  "{\"MCP_PASSWORD\": \"@\\\"@\", \"~\": \"~\"},",
+	  "{\"token\":\"\\\"@\\\\\",\"~\":\"it's ~\",\"apiKey\" : \"@\"},",
+	  "{\"~\": \"curl -H \\\"Authorization: Bearer @\\\" ~\"},",
+	  "{\"~\": \"export A_TOKEN=\\\"@\\\"\", \"~\": 1},",
+	  "{\"~\": \"https://~/\", \"proxy\": \"u:@@~:80\"},"}},
+	{redact_prose, /* a shell's */
+	 {"export A_TOKEN=\"@\\\"@\" # ~", "A_TOKEN='@'\"'\"'@' ~",
+	  "export A_TOKEN=$'@\\'@' ~", "A_TOKEN=@\"@ @\"'@ @' ~",
+	  "export A_TOKEN=@\\\n@ ~", "export A_TOKEN=\"@\n @\n@\"; ~",
+	  "A_TOKEN='@\n@' ~", "export A_TOKEN=\"@\\\n@\"@ ~",
+	  "~ --api-key \"@ @\" ~", "~ --api-key \\\n  @ ~",
+	  "export A_TOKEN=@,@:@ ~", "export HTTPS_PROXY=u:@@~:80 ~",
+	  "x=\"~ A_TOKEN=@\" ~", "# don't ~: export A_TOKEN='@ @'",
+	  "(export A_TOKEN=@) # ~", "docker -e \"A_TOKEN=@\" -e \"~\" '~'"}},
+	{redact_prose, /* TOML */
+	 {"args = [\"-y\", \"--api-key\", \"@\"]\n~ = 1",
+	  "args = [\n\t\"--api-key\",\n\t\"@\",\n\t\"~\",\n]",
+	  "token = \"@\\\"@\" # ~", "token = \"\"\"\n@\n@\"\"\"\n~ = 2",
+	  "token = '''@'''\n~ = 3", "api_key = '@''@'\n~ = \"~\""}},
+	{redact_text, /* YAML */
+	 {"~: 1\nnpmAuthToken:\n  \"@\"\n~:",
+	  "a~:\n  npmAuthToken:\n    @\n  ~: 1", "token: >-\n  @\n  @\n~: 1",
+	  "- ~\n- token: @\n  ~: 1\n- ~: 1", "tokens:\n- @\n- @\n~: 1",
+	  "args:\n  - --token\n  - @\n  - ~",
+	  "args:\n- \"--token\"\n- '@'\n- \"~\"", "token: '@''@'\n~: ~",
+	  "args: [\"--token\",\n  \"@\"]\n~: 2", "\"token\": \"@\\\"@\"\n~: 1",
+	  "token:\t@\n~: 3", "args: [\n  --token,\n  @,\n  ~\n]"}},
+	{redact_text, /* TOML, INI */
+	 {"[http]\nproxy = \"u:@@~:80\"\n~ = 1",
+	  "proxy = http://u:@@@@~/\n~ = 2",
+	  "args = [\n\"--token\",\n\"a\\\"@\",\n\"~\",\n]",
+	  "args = [\"--token\",\n\"@\"]\n~ = 3", "token = \"@\\\"@\"\n~ = 4",
+	  "token =\n  @\n~ = 5", "https-proxy=u:@@~:80\n~=1"}},
+	{redact_text, /* XML */
+	 {"<a><~/><password>@</password></a><a><token b=\"c\">@</token></a>",
+	  "<password\n  >@</password><~>~</~>",
+	  "<passphrase\n>\n@\n@</passphrase\n><b>~</b>",
+	  "<~>~</~><x:token a='>'>@</x:token>~",
+	  "<a><password/>~</a><password >@@</password >",
+	  "  ~</id><password>@</password><~ a=\"b\"/>",
+	  "<add key=\"token\" value=\"@\"/><b c='~'>~</b>",
+	  "<s a=\"b\" password=\"@>@\">~</s>", "<!-- token: @ --><~/>",
+	  "<proxy>u:@@~:80</proxy>"}},
+};
+
+#define FORMAT_COUNT (sizeof(formats) / sizeof(*formats))
+
+static uint32_t next_random(uint32_t below)
+{
+	static uint32_t seed = 1;
+
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % below;
+}
+
+/* Appends a piece with new secrets and new words, which go to the lists. */
+static void add_piece(struct buf *to, const char *piece, struct names *secrets,
+		      struct names *words)
+{
+	for (; *piece; piece++) {
+		char word[16];
+
+		snprintf(word, sizeof(word), "%s%06u",
+			 *piece == '@' ? "Sec" : "keep", next_random(1000000));
+		/* u:@@host: a secret and the sign itself */
+		if (*piece == '@' || *piece == '~') {
+			names_add(*piece == '@' ? secrets : words, word);
+			buf_add_text(to, word);
+			if (piece[0] == '@' && piece[1] == '@')
+				buf_add(to, piece++, 1);
+		} else {
+			buf_add(to, piece, 1);
+		}
+	}
+	buf_add_char(to, '\n');
+}
+
+static void no_part_of_a_secret_stays_and_the_rest_does(void **state)
+{
+	size_t round, i;
+
+	(void)state;
+	for (round = 0; round < FORMAT_COUNT * 400; round++) {
+		const char *const *pieces =
+			formats[round % FORMAT_COUNT].pieces;
+		struct names secrets = {0}, words = {0};
+		AUTO(buf) struct buf from = {0};
+		AUTO(buf) struct buf to = {0};
+		uint32_t count = 0, n;
+
+		while (pieces[count])
+			count++;
+		for (n = 1 + next_random(4); n; n--)
+			add_piece(&from, pieces[next_random(count)], &secrets,
+				  &words);
+		assert_true(formats[round % FORMAT_COUNT].redact(
+			from.data, from.len, &to));
+		for (i = 0; i < secrets.count; i++)
+			if (strstr(buf_text(&to), secrets.items[i]))
+				fail_msg("%s is in\n%s\nfrom\n%s",
+					 secrets.items[i], buf_text(&to),
+					 buf_text(&from));
+		for (i = 0; i < words.count; i++)
+			if (!strstr(buf_text(&to), words.items[i]))
+				fail_msg("%s is not in\n%s\nfrom\n%s",
+					 words.items[i], buf_text(&to),
+					 buf_text(&from));
+		names_free(&secrets);
+		names_free(&words);
 	}
 }
 
@@ -212,6 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cuts_the_secrets_and_nothing_else),
 		cmocka_unit_test(cuts_the_secrets_out_of_prose),
+		cmocka_unit_test(no_part_of_a_secret_stays_and_the_rest_does),
 		cmocka_unit_test(bytes_of_any_kind_do_no_harm),
 	};
 
