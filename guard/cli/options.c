@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
@@ -137,19 +138,25 @@ static void try_nearest(struct nearest *n, const char *name)
 	}
 }
 
-/* Short names have too many others within two edits: `port` is no `import`. */
+/* A slip of the same word: `port` is no `import`, and `discarded` asks. */
 const char *options_near_verb(const char *name)
 {
-	struct nearest n = {.given = name, .least = strlen(name) < 6 ? 1 : 2};
+	struct nearest n = {.given = name, .least = 1};
 	const struct verb_alias *a;
 	const struct verb *v;
+	size_t same = 0;
 
 	for (v = options_verbs; v->name; v++) {
 		try_nearest(&n, v->name);
 		for (a = v->others; a->name; a++)
 			try_nearest(&n, a->name);
 	}
-	return n.best;
+	if (!n.best || strlen(name) <= strlen(n.best))
+		return n.best;
+	/* One more letter is the one before it, or else an ending. */
+	while (name[same] == n.best[same])
+		same++;
+	return same && name[same] == name[same - 1] ? n.best : NULL;
 }
 
 /* A verb needs operands: they are PATHS, or its help explains them. */
@@ -162,12 +169,21 @@ static const char *least_operands(const struct verb *v)
 		       : "";
 }
 
-/* The operands that were typed, without options of another tool. */
+/* The operands that were typed. Those of another tool are ours if there is no
+ * option, which may have a value, and if one is enough. */
 static void add_operands(struct buf *to, const struct verb *v, char **words,
 			 bool options)
 {
-	int count = 0;
+	bool foreign = false;
+	int count;
 
+	for (count = 0; words[count]; count++)
+		foreign |=
+			*words[count] == '-' && strcmp(words[count], "--") != 0;
+	foreign |= count > 1 && v->most <= 2;
+	if (foreign && !options && !v->stops)
+		words += count;
+	count = 0;
 	for (; *words && count < v->most; words++)
 		if (options || v->stops || **words != '-') {
 			buf_printf(to, " %s", text_shell(*words));
@@ -210,19 +226,23 @@ int options_unknown_verb(char **words)
 	}
 	if (found)
 		return STATUS_USAGE;
-	if (near && !path_has_program(given)) {
+	if (strchr(given, '/') ? access(given, X_OK) == 0
+			       : path_has_program(given)) {
+		buf_add_text(&b, "run --");
+		for (; *words; words++)
+			buf_printf(&b, " %s", text_shell(*words));
+	} else if (near) {
 		const struct verb_alias *alias = find_alias(verb, near);
 
 		buf_printf(&b, "%s%s%s", verb->name,
 			   alias && alias->option ? " --" : "",
 			   alias && alias->option ? alias->option : "");
+		if (strcmp(near, "find") == 0 && !words[1])
+			buf_add_text(&b, " --help");
 		add_operands(&b, verb, words + 1, true);
-	} else {
-		buf_add_text(&b, "run --");
-		for (; *words; words++)
-			buf_printf(&b, " %s", text_shell(*words));
 	}
-	print_suggestion(true, &b);
+	if (b.len)
+		print_suggestion(true, &b);
 	(void)fprintf(output_stderr(), "guard: see `guard --help`\n");
 	return STATUS_USAGE;
 }

@@ -9,6 +9,13 @@
 make_home
 cd "$HOME/project" || exit 99
 guard snapshot -q
+mkdir "$T/bin"
+for file in "$T/bin/claude" "$T/bin/npm" "$T/bin/npx" "$T/bin/make" \
+	"$T/bin/it's" build.sh; do
+	printf '#!/bin/sh\n' >"$file"
+	chmod +x "$file"
+done
+PATH=$PATH:$T/bin
 guard run -q -- sh -c 'echo 1 >made; git commit -q --allow-empty -m run'
 
 # means WORDS COMMAND...: what guard names for them
@@ -93,6 +100,28 @@ reject|discard
 drop|discard
 delete|discard
 fetch|import
+applied|log --actions
+discarded|log --actions
+imported run|log --actions
+undone|log --actions
+restored|log --actions
+purged|log --actions
+pruned|log --actions
+stopped|log --actions
+report|status
+ping|status
+commits|log
+pins|log
+restart|run --continue --help
+diffs|diff
+fnd|log --find --help
+fnd made|log --find made
+snapshots --latest 1|log
+cat snapshot 1|show --help
+cat -n README.md|show --help
+checkout -b x|restore .
+switch -c x|restore .
+checkout README.md src/f1.c|restore README.md src/f1.c
 format-patch|patch
 archive|export --tar
 history|log
@@ -147,6 +176,16 @@ restor src/f1.c|restore src/f1.c
 END
 gives 2 'a word with quotes is quoted' guard "it's" 'a b'
 says "$err" "run -- 'it'\\''s' 'a b'"
+# Endings of verbs that act, and words that are no program.
+for word in discards discarding imports undos undoes redos restores applys \
+	purges purging prunes stops committed ink clone remote bisect \
+	describe ls-files rev-parse difftool amend squash rename update load \
+	network compose build key self-update unstage conflicts \
+	continue exit ./none.sh; do
+	gives 2 "guard $word is no verb" guard "$word" x
+	silent "$err" 'did you mean'
+	says "$err" 'guard --help'
+done
 gives 2 'help of a foreign word names the verb' guard help checkout
 says "$err" 'guard restore .'
 gives 2 'with -C the named command has it' guard -C "$HOME" stauts

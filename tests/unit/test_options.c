@@ -80,6 +80,17 @@ static void the_verb_that_was_meant_is_named(void **state)
 	assert_null(options_near_verb("info"));
 	assert_null(options_near_verb("pull"));
 	assert_null(options_near_verb("port"));
+	assert_string_equal(options_near_verb("applly"), "apply");
+	assert_string_equal(options_near_verb("uundo"), "undo");
+	assert_null(options_near_verb("applied"));
+	assert_null(options_near_verb("commits"));
+	assert_null(options_near_verb("discards"));
+	assert_null(options_near_verb("imported"));
+	assert_null(options_near_verb("ping"));
+	assert_null(options_near_verb("prunes"));
+	assert_null(options_near_verb("restart"));
+	assert_null(options_near_verb("stops"));
+	assert_null(options_near_verb("undone"));
 	assert_null(options_near_verb("xyzzy"));
 	assert_null(options_near_verb("q"));
 	assert_null(options_near_verb(""));
