@@ -171,52 +171,33 @@ static bool has_build(const struct changes_root *root, const char *path)
 	return true;
 }
 
-/* Whether a line of a target or a variable with "clean" in its name has the
- * file, by its name or by a pattern with its suffix. */
-static bool cleans(char *makefile, const char *file)
-{
-	const char *dot = strrchr(path_name(file), '.');
-	char *line, *word, *next, *rest;
-	bool in = false;
-
-	for (line = strtok_r(makefile, "\n", &next); line;
-	     line = strtok_r(NULL, "\n", &next)) {
-		auto_free char *target =
-			mem_strndup(line, strcspn(line, ":=#"));
-
-		if (*line != '\t' && *line != ' ')
-			in = strstr(target, "clean") || strstr(target, "CLEAN");
-		for (word = strtok_r(line, " \t;", &rest); in && word;
-		     word = strtok_r(NULL, " \t;", &rest))
-			if (path_ends(word, dot) &&
-			    fnmatch(word, file, FNM_PATHNAME) == 0)
-				return true;
-	}
-	return false;
-}
-
-/* Whether a Makefile of the user, beside the file or above it, deletes it. */
+/* Whether a rule *clean: in the user's Makefile beside the file names it, or
+ * all files with its suffix. */
 static bool is_cleaned(const struct changes_root *root, const char *path)
 {
-	const char *at = path;
+	const char *name = path_name(path);
+	auto_free char *makefile =
+		mem_printf("%.*sMakefile", (int)(name - path), path);
+	auto_free char *word = mem_printf("*[ \t]%s*", name);
+	auto_free char *pattern =
+		mem_printf("*[ \t]\\*%s*", strrchr(name, '.'));
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+	char *line, *next;
+	bool in = false;
 
-	for (;;) {
-		auto_free char *makefile =
-			mem_printf("%.*sMakefile", (int)(at - path), path);
-		AUTO(buf) struct buf text = {0};
-		struct err ignored;
-
-		if (changes_read(root, makefile, S_IFREG, false, &text,
-				 &ignored) == 0) {
-			auto_free char *lines = mem_strdup(buf_text(&text));
-
-			if (cleans(lines, at))
-				return true;
-		}
-		at = strchr(at, '/');
-		if (!at++)
-			return false;
+	if (changes_read(root, makefile, S_IFREG, false, &text, &ignored) < 0)
+		return false;
+	(void)buf_text(&text);
+	for (line = strtok_r((char *)text.data, "\n", &next); line;
+	     line = strtok_r(NULL, "\n", &next)) {
+		if (!strchr("\t ", *line))
+			in = strstr(line, "clean:");
+		if (in && (fnmatch(word, line, 0) == 0 ||
+			   fnmatch(pattern, line, 0) == 0))
+			return true;
 	}
+	return false;
 }
 
 bool loss_generated(const struct changes_root *root,

@@ -368,8 +368,13 @@ static size_t judge_lines(const struct risk_rule *rule, enum risk_as as,
 {
 	size_t matches;
 
-	risk_lines_compare(now, old, comment);
-	risk_lines_compare(old, now, comment);
+	if (as == AS_VENV) {
+		risk_lines_compare_bytes(now, old);
+		risk_lines_compare_bytes(old, now);
+	} else {
+		risk_lines_compare(now, old, comment);
+		risk_lines_compare(old, now, comment);
+	}
 	if (as == AS_ADDED)
 		return add_any_line(rule, now, ret);
 	matches = match_class(as, old, now, ret);
@@ -411,35 +416,6 @@ static void parse_old(enum settings_format format, const struct buf *old,
 		risk_lines_free(before);
 }
 
-/* The settings of an environment of Python, without the lines for people: the
- * command that made it, and versions. Python ends a line at a lone CR, too. */
-static char *venv_settings(const struct buf *text)
-{
-	static const char *const keys[] = {
-		"command", "version", "version_info", "virtualenv", "uv", NULL};
-	AUTO(buf) struct buf copy = {0}, ret = {0};
-	char *line, *next;
-
-	buf_add(&copy, text->data, text->len);
-	(void)buf_text(&copy);
-	for (line = strtok_r((char *)copy.data, "\r\n", &next); line;
-	     line = strtok_r(NULL, "\r\n", &next)) {
-		auto_free char *key = mem_strndup(line, strcspn(line, " ="));
-
-		if (!mem_list_has(keys, key))
-			buf_printf(&ret, "%s\n", line);
-	}
-	return buf_take_text(&ret);
-}
-
-static bool is_same_venv(const struct buf *old, const struct buf *now)
-{
-	auto_free char *before = venv_settings(old);
-	auto_free char *after = venv_settings(now);
-
-	return old->len && !risk_has_nul(now) && strcmp(before, after) == 0;
-}
-
 void risk_judge_content(const char *path, const struct risk_rule *rule,
 			enum risk_as as, const struct buf *old,
 			const struct buf *now, struct risks *ret)
@@ -453,9 +429,7 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 		as = now->len > 1 && memcmp(now->data, "#!", 2) == 0
 			     ? AS_NAME
 			     : agent_file_as(path);
-	if (as == AS_VENV && is_same_venv(old, now))
-		return;
-	if (as == AS_NAME || as == AS_VENV || risk_has_nul(now)) {
+	if (as == AS_NAME || risk_has_nul(now)) {
 		risk_add(ret, rule, buf_same(old, now) ? RISK_NOTE : RISK_NONE);
 		return;
 	}
@@ -472,7 +446,7 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 	parse_old(format, old, &before, ret);
 	if (judge_lines(rule, as, comment_of(path_name(path), format), &before,
 			&after, ret) ||
-	    as == AS_STATE)
+	    as == AS_STATE || as == AS_VENV)
 		return;
 	/* New instructions are followed, whatever they say. */
 	risk_add(ret, rule,
