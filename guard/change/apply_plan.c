@@ -12,6 +12,7 @@
 #include "guard/change/late_base.h"
 #include "guard/change/live.h"
 #include "guard/change/moved_dirs.h"
+#include "guard/state/report.h"
 #include "overlay/session_base.h"
 #include "restore/result.h"
 
@@ -79,6 +80,14 @@ static int take_root_base(struct apply_plan *a, size_t index, struct err *err)
 		       : -err->num;
 }
 
+/* Not before the layers were read. */
+static bool is_left_out(const struct apply_plan *a, size_t index)
+{
+	return index < a->changes.root_count &&
+	       changes_is_gone(&a->changes.roots[index]) &&
+	       !resolve_run_paths(a->p, index);
+}
+
 static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 {
 	const struct session *s = &a->p->session;
@@ -87,7 +96,8 @@ static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 	const char *path = apply_plan_root_path(a, index);
 	int got;
 
-	if (root->project.path || (home && !root->only))
+	if (root->project.path || (home && !root->only) ||
+	    is_left_out(a, index))
 		return 0;
 	got = changeset_open_root(&a->change, index, path, err);
 	if (got < 0)
@@ -256,10 +266,16 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	 * lock of the project. */
 	if (resolve_run_home_paths(a->p) && apply_plan_refresh(a, err) < 0)
 		return -err->num;
-	for (i = 0; i < s->root_count; i++)
-		if (take_root_base(a, i, err) < 0 ||
-		    load_root_want(a, i, err) < 0)
+	for (i = 0; i < s->root_count; i++) {
+		if (is_left_out(a, i)) {
+			report_warning("left out: %s no longer exists",
+				       text_quote(s->roots[i].path));
+			a->left = true;
+		} else if (take_root_base(a, i, err) < 0 ||
+			   load_root_want(a, i, err) < 0) {
 			return apply_plan_name_root(a, i, err);
+		}
+	}
 	return load_home_want(a, err);
 }
 

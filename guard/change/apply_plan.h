@@ -41,6 +41,9 @@ struct apply_plan {
 	/* With the run's commits, see apply_commits.h: also of an applied run,
 	 * and the plan contains the project's .git. */
 	bool commits;
+	/* A part was left out and named, because its directory is gone, or
+	 * another file system. */
+	bool left;
 	/* The caller reads no more of the project than the plan does. */
 	bool may_be_partial;
 	struct differences

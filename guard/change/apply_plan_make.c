@@ -53,6 +53,41 @@ static char **excepted_paths(const struct apply_plan *a, size_t index)
 	return except;
 }
 
+/* Adds a path to those that are left out; true: it was not among them. */
+static bool leave_path(struct apply_plan *a, size_t root, const char *path)
+{
+	auto_free char *full = path_join(apply_plan_root_path(a, root), path);
+
+	if (mem_list_has((const char *const *)a->consent.except, full))
+		return false;
+	mem_list_add(&a->consent.except, full);
+	return true;
+}
+
+/* Leaves out what the run changed below a directory where another file system
+ * is now, which is no part of the root; not what the user named. */
+static void leave_mounts(struct apply_plan *a, size_t index)
+{
+	const struct snapshot *now = &a->change.roots[index].now;
+	const struct changes_root *changes = &a->changes.roots[index];
+	size_t i;
+
+	for (i = 0; i < now->note_count && !resolve_run_has_paths(a->p); i++) {
+		const char *path = now->notes[i].path;
+		auto_free char *full =
+			mem_printf("%s%s", changes->prefix, path);
+
+		if (strcmp(now->notes[i].text, NOTE_FILE_SYSTEM) != 0 ||
+		    !changes_has(&changes->list, path))
+			continue;
+		a->left = true;
+		if (leave_path(a, index, path))
+			report_warning("left out: %s is another file system "
+				       "since the run",
+				       text_quote(full));
+	}
+}
+
 /* Plans one root, whose consents are asked for by consent_decide(). */
 static int plan_root_by(struct apply_plan *a, size_t index,
 			enum plan_resolve resolve, struct consent_root *consent,
@@ -124,6 +159,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 	};
 	struct err ignored;
 
+	leave_mounts(a, index);
 	if (home && !resolve_run_home_paths(a->p)) {
 		plan_free(&root->plan);
 		return 0;
@@ -145,10 +181,14 @@ int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 	for (i = 0; i < a->change.root_count; i++) {
 		struct changeset_root *root = &a->change.roots[i];
 
-		if (plan_root(a, i, resolve, err) < 0)
+		if (changes_is_gone(&a->changes.roots[i])) {
+			plan_free(&root->plan);
+			names_add(&root->plan.excepted, "");
+		} else if (plan_root(a, i, resolve, err) < 0) {
 			return a->changes.roots[i].home
 				       ? -err->num
 				       : apply_plan_name_root(a, i, err);
+		}
 		/* The project and a home directory that was named are part of
 		 * the action even when nothing is done in them. */
 		root->excluded = i && (a->changes.roots[i].home
@@ -166,17 +206,6 @@ bool apply_plan_has_exceptions(const struct apply_plan *a)
 		if (a->change.roots[i].plan.excepted.count)
 			return true;
 	return false;
-}
-
-/* Adds a path to those that are left out; true: it was not among them. */
-static bool leave_path(struct apply_plan *a, size_t root, const char *path)
-{
-	auto_free char *full = path_join(apply_plan_root_path(a, root), path);
-
-	if (mem_list_has((const char *const *)a->consent.except, full))
-		return false;
-	mem_list_add(&a->consent.except, full);
-	return true;
 }
 
 bool apply_plan_leave_halves(struct apply_plan *a)

@@ -152,12 +152,19 @@ static int open_root(const struct session *s, struct changes *c, size_t index,
 				  : 0;
 }
 
+bool changes_is_gone(const struct changes_root *root)
+{
+	return root->lower_fd == -ENOENT && !root->home && *root->prefix;
+}
+
 int changes_scan(const struct session *s, const struct state *state,
 		 size_t index, struct changes_root *root, struct err *err)
 {
 	auto_free const char **skip =
 		list_uncovered_paths(s, state, s->roots[index].path);
 
+	if (changes_is_gone(root))
+		return changes_explain(-ENOENT, s->roots[index].path, err);
 	return !index && moved_dirs_check(s, err) < 0
 		       ? -err->num
 		       : scan_layer(root->upper_fd, root->lower_fd, skip,
@@ -341,13 +348,15 @@ int changes_load_by(const struct session *s, const struct state *state,
 			root->where = i ? mem_printf(" in %s", root->prefix)
 					: mem_strdup("");
 		}
-		if (open_root(s, &c, i, err) == 0 &&
+		if ((open_root(s, &c, i, err) == 0 || changes_is_gone(root)) &&
 		    list(arg, s, state, i, root, err) == 0) {
 			/* An empty layer needs no rules. */
 			if (!root->home && root->list.count)
 				root->above = risk_above(path);
 			continue;
 		}
+		if (changes_is_gone(root))
+			continue;
 		if (root->home)
 			return err_context(err, "the home layer of run %s",
 					   session_label(s));

@@ -94,6 +94,10 @@ struct changes changes_of_project(void);
  * "upper-2", "home-upper". */
 char *changes_layer_name(const struct changes *c, size_t index);
 
+/* The directory of the root, which is not the project, no longer exists: its
+ * list is that of the stored trees, or empty. */
+bool changes_is_gone(const struct changes_root *root);
+
 /* Opens a file of the layer (now), or the real file. */
 int changes_open(const struct changes_root *root, const char *path, bool now,
 		 struct err *err);

@@ -152,6 +152,7 @@ int changes_drop_present(struct changes_root *root, struct store *store,
 	root->store = store;
 	for (i = 0; i < list->count; i++) {
 		int got =
+			changes_is_gone(root) ||
 			differs_here(root, &parent, &list->items[i], true, err);
 
 		if (got < 0)

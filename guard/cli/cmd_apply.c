@@ -226,7 +226,7 @@ static int end_nothing_left(struct apply *a, struct err *err)
 			      : recover_set_run_state(a->in.c,
 						      &a->in.p->session,
 						      is_complete(a), err);
-	return got < 0 ? got : STATUS_OK;
+	return got < 0 ? got : a->in.left ? STATUS_REFUSED : STATUS_OK;
 }
 
 /* Into a branch: neither the project nor the run's state changes. */

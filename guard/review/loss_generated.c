@@ -178,9 +178,8 @@ static bool is_cleaned(const struct changes_root *root, const char *path)
 	const char *name = path_name(path);
 	auto_free char *makefile =
 		mem_printf("%.*sMakefile", (int)(name - path), path);
-	auto_free char *word = mem_printf("*[ \t]%s*", name);
-	auto_free char *pattern =
-		mem_printf("*[ \t]\\*%s*", strrchr(name, '.'));
+	auto_free char *words =
+		mem_printf("*[ \t]@(%s|\\*%s)*", name, strrchr(name, '.'));
 	AUTO(buf) struct buf text = {0};
 	struct err ignored;
 	char *line, *next;
@@ -193,8 +192,7 @@ static bool is_cleaned(const struct changes_root *root, const char *path)
 	     line = strtok_r(NULL, "\n", &next)) {
 		if (!strchr("\t ", *line))
 			in = strstr(line, "clean:");
-		if (in && (fnmatch(word, line, 0) == 0 ||
-			   fnmatch(pattern, line, 0) == 0))
+		if (in && fnmatch(words, line, FNM_EXTMATCH) == 0)
 			return true;
 	}
 	return false;

@@ -23,6 +23,9 @@
 /* Beginning of the note of a path that `excludes` left out. */
 #define NOTE_EXCLUSION "left out by --exclude "
 
+/* The note of a directory whose file system is not that of the root. */
+#define NOTE_FILE_SYSTEM "another file system"
+
 /* Beginning of the note of a path that purge_path() removed. */
 #define NOTE_PURGED "purged on "
 

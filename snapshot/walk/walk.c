@@ -299,7 +299,7 @@ int walk_open_dir(struct walk *w, struct walk_dir *f)
 	if (f->meta.dev != w->dev) {
 		f->meta = seen;
 		f->incomplete = true;
-		walk_add_note(w, NOTE_INCOMPLETE, f, "", "another file system");
+		walk_add_note(w, NOTE_INCOMPLETE, f, "", NOTE_FILE_SYSTEM);
 		return -1;
 	}
 	return 0;

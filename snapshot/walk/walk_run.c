@@ -300,8 +300,7 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 		it->meta.mode = (meta.mode & S_IFMT) | 0755;
 		it->meta.mtime = (struct timestamp){0};
 		it->incomplete = it->untrusted = true;
-		walk_add_note(w, NOTE_INCOMPLETE, f, name,
-			      "another file system");
+		walk_add_note(w, NOTE_INCOMPLETE, f, name, NOTE_FILE_SYSTEM);
 		return;
 	}
 	if (is_dir) {

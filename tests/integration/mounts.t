@@ -194,6 +194,18 @@ no 'apply deletes a file of the home' test -e ~/app/two
 gives 0 'apply accepts the rest' guard apply -y "$run"
 ok 'apply changes the project' test -e sub/x
 
+# --- a file system that was mounted since the run ---
+cd "$HOME/app" || exit 99
+guard run -q -- sh -c 'echo x >>two; mkdir late; echo x >late/x'
+mkdir late
+mount -t tmpfs late late
+gives 0 'apply leaves out what is below a later mount' guard apply -y
+says "$err" "left out: 'late' is another file system since the run"
+is "$(tail -n 1 two) $(ls late)" 'x ' 'the rest is applied'
+umount late
+gives 0 'without the mount the rest is applied' guard apply -y
+is "$(cat late/x)" x 'all of it'
+
 cd /
 settle
 for at in "$HOME/.cache" "$HOME/mnt" "$HOME/other/inner" \

@@ -103,6 +103,34 @@ gives 0 'a version of a file in a subvolume is restored' \
 is "$(tr '\n' ' ' <data/late/file)" 'late more ' \
 	'restore writes the version into the subvolume'
 
+# --- one that came or went while the run is pending ---
+keep=$(cat file data/file dir/vol/file)
+guard run -q -- sh -c 'echo 2 >>file; echo 2 >>data/file; mkdir early; echo x >early/x
+	echo 2 >>dir/vol/file'
+subvolume early
+echo mine >early/mine
+mv dir/vol ../away
+gives 0 'diff shows what a run changed in a subvolume that is gone' \
+	guard diff --stat
+says "$out" 'dir/vol/file'
+gives 0 'one thing never stops an apply' guard apply -y
+says "$err" "left out: 'early' is another file system since the run"
+says "$err" "left out: '$PWD/dir/vol' no longer exists"
+is "$(tail -qn 1 file data/file | tr '\n' ' ')$(ls early)" '2 2 mine' \
+	'the rest is applied, and the new subvolume stays as it is'
+gives 1 'an apply of nothing else fails' guard apply -y
+for at in early/x dir/vol/file; do
+	gives 1 "apply $at fails" guard apply -y "$at"
+done
+mv ../away dir/vol
+mv early ../early
+gives 0 'with the subvolume back the rest is applied' guard apply -y
+is "$(cat early/x; tail -n 1 dir/vol/file)" "$(printf 'x\n2')" 'all of it'
+gives 0 'the second apply is undone' guard undo -y
+gives 0 'the first one, too' guard undo -y 1
+is "$(cat file data/file dir/vol/file)" "$keep" 'all is as it was'
+guard discard -q -y
+
 # --- --cow, read-only snapshots ---
 btrfs -q subvolume snapshot -r data data/old || exit 99
 cd .. || exit 99
@@ -112,6 +140,12 @@ gives 0 'a run with a --cow directory with subvolumes ends with 0' \
 	guard run --cow ../project -- \
 	sh -c 'echo x >own; echo x >../project/data/inner/file
 		echo x >../project/data/old/file'
+mv ../project/data/inner ../inner
+mv ../project ../project2
+gives 0 'a --cow directory that is gone is left out' guard apply -n
+says "$err" "left out: '${PWD%/*}/project' no longer exists"
+mv ../project2 ../project
+mv ../inner ../project/data/inner
 gives 0 'apply accepts paths in subvolumes of a --cow directory' \
 	guard apply -y "$(guard status -q)" own ../project/data/inner/file
 is "$(cat own ../project/data/inner/file | tr '\n' ' ')" 'x x ' \
