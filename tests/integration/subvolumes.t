@@ -103,7 +103,7 @@ gives 0 'a version of a file in a subvolume is restored' \
 is "$(tr '\n' ' ' <data/late/file)" 'late more ' \
 	'restore writes the version into the subvolume'
 
-# --- one that came or went while the run is pending ---
+# --- a new subvolume, and a missing one, while the run is pending ---
 keep=$(cat file data/file dir/vol/file)
 guard run -q -- sh -c 'echo 2 >>file; echo 2 >>data/file; mkdir early; echo x >early/x
 	echo 2 >>dir/vol/file'
