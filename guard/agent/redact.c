@@ -720,18 +720,16 @@ static bool find_fish_value(const char *line, size_t len, size_t begin,
 				  : find_weak_value(line, len, i, ret));
 }
 
-/* --token x, "--token", "x" */
-static bool find_secret_option(const char *line, size_t len, size_t i,
-			       size_t end, struct secret_span *ret)
+/* --token x, "--token", "x"; end: behind the name */
+static bool find_option_value(const char *line, size_t len, size_t end,
+			      struct secret_span *ret)
 {
 	size_t at = skip_chars(line, len, end, "\"'");
 	size_t value = skip_chars(line, len, at, " \t\r\n,\\");
 
-	if (!is_option(line, i, end) || value == at)
-		return false;
 	if (value > ret->stop)
 		ret->stop = value + text_line_len(line + value, line + len);
-	return find_value_span(line, len, value, false, ret) &&
+	return value > at && find_value_span(line, len, value, false, ret) &&
 	       strncmp(line + ret->from, "--", 2) != 0;
 }
 
@@ -752,7 +750,8 @@ static bool find_prose_secret(const char *line, size_t len, size_t mark,
 		ret->end = (size_t)(key - line);
 		return true;
 	}
-	if (begin >= done && find_secret_option(line, len, begin, end, ret))
+	if (begin >= done && is_option(line, begin, end) &&
+	    find_option_value(line, len, end, ret))
 		return true;
 	if (begin >= done && is_known_token(line, len, begin)) {
 		ret->from = begin;
@@ -765,7 +764,8 @@ static bool find_prose_secret(const char *line, size_t len, size_t mark,
 	if (i >= done && i < len && strchr(":=", line[i]) &&
 	    find_secret_pair(line, len, begin, end, i, ret))
 		return true;
-	return find_user(line, len, mark, ret) && ret->from >= done;
+	return strchr(":pP", line[mark]) && find_user(line, len, mark, ret) &&
+	       ret->from >= done;
 }
 
 /* Returns the length of the line with all lines of its last secret. */
