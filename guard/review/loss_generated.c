@@ -41,35 +41,62 @@ static bool is_ignored_output(const char *path)
 	return ends_in(path, suffixes) || strstr(path, ".egg-info/");
 }
 
-/* A program, an object, a static library or bytecode. */
-static bool is_product(const struct changes_root *root, const char *path)
+/* The first rule of a file with dependencies, "main.o main.d: main.c", behind
+ * comments. */
+static bool is_dependencies(const char *text)
+{
+	size_t first, len;
+
+	while (*text == '#' && text[1] != '!' && strchr(text, '\n'))
+		text = strchr(text, '\n') + 1;
+	first = strcspn(text, " \t\r\n:");
+	len = strcspn(text, ":;{}()\"");
+	return text[len] == ':' && strchr(" \t\\\r\n", text[len + 1]) &&
+	       strcspn(text, "./$") < first;
+}
+
+/* A program, an object, a static library or bytecode. by_name: its name is
+ * enough. */
+static bool is_product(const struct changes_root *root, const char *path,
+		       bool by_name)
 {
 	static const char *const suffixes[] = {
-		".o",	      ".a",   ".so",   ".d",	".obj",
-		".class",     ".pyc", ".pyo",  ".elc",	".gch",
-		".lo",	      ".la",  ".gcno", ".gcda", ".tsbuildinfo",
-		"config.log", NULL,
-	};
-	static const char *const magics[] = {
-		"\177ELF",
-		"!<arch>\n",
-		"\xca\xfe\xba\xbe",
-		"BC\xc0\xde",
+		".pyc",	 ".pyo",	 ".elc",       ".gch", ".gcno",
+		".gcda", ".tsbuildinfo", "config.log", NULL};
+	/* A person has such files, too: sources in D, models. */
+	static const char *const doubtful[] = {
+		".o", ".a", ".so", ".d", ".obj", ".class", ".lo", ".la", NULL};
+	static const struct {
+		const char *text;
+		size_t len;
+	} magics[] = {
+		{"\177ELF", 4},		 {"!<arch>\n", 8},
+		{"!<thin>\n", 8},	 {"\xca\xfe\xba\xbe", 4},
+		{"BC\xc0\xde", 4},	 {"\xcf\xfa\xed\xfe", 4},
+		{"\xce\xfa\xed\xfe", 4}, {"\0asm", 4},
+		{"\x4c\x01", 2},	 {"\x64\x86", 2},
 	};
 	struct err ignored;
-	char head[8] = "";
+	char head[256] = "";
 	auto_close int fd = -1;
+	ssize_t len;
 	size_t i;
 
-	if (ends_in(path, suffixes))
+	if (ends_in(path, suffixes) || (by_name && ends_in(path, doubtful)))
 		return true;
 	fd = changes_open(root, path, false, &ignored);
-	if (fd < 0 || fd_read(fd, head, sizeof(head)) < 4)
+	len = fd < 0 ? -1 : fd_read(fd, head, sizeof(head) - 1);
+	if (len < 4)
 		return false;
 	for (i = 0; i < sizeof(magics) / sizeof(*magics); i++)
-		if (memcmp(head, magics[i], strlen(magics[i])) == 0)
+		if (magics[i].len <= (size_t)len &&
+		    memcmp(head, magics[i].text, magics[i].len) == 0 &&
+		    (magics[i].len > 2 || path_ends(path, ".obj")))
 			return true;
-	return false;
+	if (path_ends(path, ".d"))
+		return is_dependencies(head);
+	return (path_ends(path, ".lo") || path_ends(path, ".la")) &&
+	       *head == '#' && strstr(head, "libtool");
 }
 
 /* Asks about the user's own directory: a run could make any file. */
@@ -99,12 +126,27 @@ static bool is_part_of_venv(const char *rest)
 	return risk_is_venv_part(rest) || strcmp(rest, "pyvenv.cfg") == 0;
 }
 
+/* Whether the tag has its signature: the name alone may be a person's. */
+static bool is_cache(const struct changes_root *root, const char *dir)
+{
+	static const char signature[] =
+		"Signature: 8a477f597d28d172789f06886806bc55";
+	auto_free char *path = path_join(dir, "CACHEDIR.TAG");
+	char head[sizeof(signature)] = "";
+	struct err ignored;
+	auto_close int fd = beneath_open(root->lower_fd, path,
+					 O_RDONLY | O_NONBLOCK, 0, &ignored);
+
+	return fd >= 0 &&
+	       fd_read(fd, head, sizeof(head) - 1) == sizeof(head) - 1 &&
+	       strcmp(head, signature) == 0;
+}
+
 static bool is_filled_dir(const struct changes_root *root, const char *dir,
 			  const char *rest)
 {
-	if (exists_in(root, dir, "CACHEDIR.TAG") ||
-	    (exists_in(root, dir, "build.ninja") &&
-	     exists_in(root, dir, "meson-info")))
+	if (is_cache(root, dir) || (exists_in(root, dir, "build.ninja") &&
+				    exists_in(root, dir, "meson-info")))
 		return true;
 	if (exists_in(root, dir, "CMakeCache.txt"))
 		return !exists_in(root, dir, "CMakeLists.txt");
@@ -214,7 +256,7 @@ bool loss_generated(const struct changes_root *root,
 		return false;
 	return (ignored && (compiled || is_ignored_output(c->path))) ||
 	       is_in_filled_dir(root, c->path) ||
-	       (is_product(root, c->path) &&
+	       (is_product(root, c->path, ignored) &&
 		(ignored || has_build(root, c->path))) ||
 	       ((compiled || ends_in(c->path, packed)) &&
 		is_cleaned(root, c->path));

@@ -1,6 +1,8 @@
 /* Directories that tools fill. */
 #include <fnmatch.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -63,6 +65,121 @@ bool risk_is_venv_part(const char *path)
 	return mem_list_has(dirs, first);
 }
 
+/* Where a Python is that a run cannot have made. */
+static bool is_machine_path(const char *path)
+{
+	static const char *const tops[] = {"/usr/", "/bin", "/opt/",
+					   "/nix/store/", NULL};
+	static const char *const managers[] = {
+		"/.pyenv/versions/", "/.local/share/uv/python/",
+		"/.asdf/installs/",  "/.local/share/mise/installs/",
+		"/miniconda3/",	     "/anaconda3/",
+		"/miniforge3/",	     NULL};
+	const char *const *at;
+
+	for (at = tops; *at; at++)
+		if (strncmp(path, *at, strlen(*at)) == 0)
+			return !strstr(path, "..");
+	for (at = managers; *path == '/' && *at; at++)
+		if (strstr(path, *at))
+			return !strstr(path, "..");
+	return false;
+}
+
+/* A pyvenv.cfg whose Python is the machine's. Python ends a line at a lone CR,
+ * too, and ignores the case of a key. */
+static bool has_machine_home(const struct risk_file *f)
+{
+	static const char *const keys[] = {"home",
+					   "executable",
+					   "base-prefix",
+					   "base-exec-prefix",
+					   "base-executable",
+					   NULL};
+	AUTO(buf) struct buf text = {0};
+	bool any = false;
+	char *line, *next;
+
+	if (!f->read(f->arg, true, &text) || risk_has_nul(&text))
+		return false;
+	(void)buf_text(&text);
+	for (line = strtok_r((char *)text.data, "\r\n", &next); line;
+	     line = strtok_r(NULL, "\r\n", &next)) {
+		const char *key = line + strspn(line, " \t\f\v");
+		size_t len = strcspn(key, " \t\f\v=");
+		const char *value = key + len + strspn(key + len, " \t\f\v=");
+		const char *const *k;
+
+		for (k = keys; *k; k++) {
+			if (strlen(*k) != len || strncasecmp(key, *k, len) != 0)
+				continue;
+			if (!is_machine_path(value) &&
+			    strcmp(value, "/usr") != 0)
+				return false;
+			any = true;
+		}
+	}
+	return any;
+}
+
+/* What an environment has in bin: its Python, and programs that it runs. */
+static bool is_venv_program(const struct risk_file *f, const char *name)
+{
+	const bool is_python = strncmp(name, "python", 6) == 0;
+	AUTO(buf) struct buf text = {0};
+	const char *at;
+
+	if (strncasecmp(name, "activate", 8) == 0)
+		return true;
+	if (!f->read(f->arg, true, &text))
+		return false;
+	at = buf_text(&text);
+	if (S_ISLNK(f->now_mode))
+		return is_python &&
+		       (is_machine_path(at) ||
+			(!strchr(at, '/') && strncmp(at, "python", 6) == 0));
+	if (strncmp(at, "\177ELF", 4) == 0)
+		return is_python;
+	if (strncmp(at, "#!/bin/sh\n'''exec' ", 19) == 0)
+		at += 10;
+	else if (strncmp(at, "#!/", 3) != 0)
+		return false;
+	at = memmem(at, strcspn(at, "\n"), "/bin/python", 11);
+	return at != NULL;
+}
+
+/* A .pth file of paths, or one that setuptools, virtualenv or pip write. */
+static bool is_venv_pth(const struct risk_file *f, const char *name)
+{
+	AUTO(buf) struct buf text = {0};
+
+	return strcmp(name, "distutils-precedence.pth") == 0 ||
+	       strcmp(name, "_virtualenv.pth") == 0 ||
+	       strncmp(name, "__editable__", 12) == 0 ||
+	       path_ends(name, "-nspkg.pth") ||
+	       (f->read(f->arg, true, &text) &&
+		!strstr(buf_text(&text), "import"));
+}
+
+/* rest: the path in the environment */
+static bool is_venv_file(const struct risk_file *f, const char *rest)
+{
+	const char *name = path_name(rest);
+
+	if (strcmp(rest, "pyvenv.cfg") == 0)
+		return has_machine_home(f);
+	if (*rest == '.' || strstr(rest, "/."))
+		return false;
+	if (fnmatch("bin/*", rest, FNM_PATHNAME) == 0 ||
+	    fnmatch("Scripts/*", rest, FNM_PATHNAME) == 0)
+		return is_venv_program(f, name);
+	if (fnmatch("lib*/python*/site-packages/*", rest, 0) != 0 &&
+	    fnmatch("Lib/site-packages/*", rest, 0) != 0)
+		return false;
+	return !risk_always_runs(rest) ||
+	       (path_ends(name, ".pth") && is_venv_pth(f, name));
+}
+
 bool risk_in_new_venv(const struct risk_file *f)
 {
 	const char *slash = f->path;
@@ -74,10 +191,8 @@ bool risk_in_new_venv(const struct risk_file *f)
 		auto_free char *activate = path_join(dir, "bin/activate");
 
 		slash++;
-		if ((risk_is_venv_part(slash) ||
-		     strcmp(slash, "pyvenv.cfg") == 0) &&
-		    f->exists(f->arg, config) && f->exists(f->arg, activate))
-			return true;
+		if (f->exists(f->arg, config) && f->exists(f->arg, activate))
+			return !S_ISDIR(f->now_mode) && is_venv_file(f, slash);
 	}
 	return false;
 }

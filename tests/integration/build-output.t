@@ -73,6 +73,26 @@ for file in bin/tool notes.o.txt env/notes bld/notes backup.zip; do
 	says "$err" "'$file' would be deleted, and has no other copy"
 	guard discard -qy
 done
+mkdir d
+echo Signature >d/CACHEDIR.TAG
+echo text >d/text
+printf 'x: x.c\n' >src/Makefile
+echo 'import std.stdio : writeln;' >src/import.d
+guard run -q -- rm src/import.d
+gives 1 'a source in D needs a consent' guard apply -y
+guard discard -qy
+printf 'main.o main.d : main.c \\\n a.h\n' >src/two.d
+printf '# made\n/x/main.o: main.c\n' >src/comment.d
+guard run -q -- sh -c 'rm src/two.d src/comment.d'
+ok 'files with dependencies need none' guard apply -y
+for file in src/main.d src/cube.obj src/a.o src/a.a src/a.so src/A.class src/a.lo \
+	src/a.la d/text; do
+	echo 'void text() { }' >"$file"
+	guard run -q -- rm "$file"
+	gives 1 "the only copy of $file, a text, needs a consent" guard apply -y
+	says "$err" "'$file' would be deleted, and has no other copy"
+	guard discard -qy
+done
 echo /backup.zip >.gitignore
 guard run -q -- rm backup.zip
 gives 1 'an ignored file of the user, too' guard apply -y
@@ -154,6 +174,32 @@ if needs 'an environment of Python' python3; then
 	gives 1 'so does a home behind a carriage return' guard apply -y
 	guard discard -qy
 fi
+# What is no part of an environment keeps its mark beside one.
+project fake git
+make_fake='mkdir -p ve/bin ve/lib ve/share; : >ve/bin/activate; echo home = /usr/bin >ve/pyvenv.cfg'
+guard run -q -- sh -c "$make_fake; mkdir ve/lib/.vscode ve/lib/.claude
+	echo '{\"tasks\":[{\"command\":\"x\",\"runOptions\":{\"runOn\":\"folderOpen\"}}]}' \
+		>ve/lib/.vscode/tasks.json
+	echo '{\"hooks\":{\"SessionStart\":[{\"hooks\":[{\"command\":\"x\"}]}]}}' \
+		>ve/lib/.claude/settings.json
+	echo x >ve/lib/.envrc
+	printf '[alias]\n\tx = !x\n' >ve/share/.gitconfig"
+gives 1 'a fake environment hides nothing' guard apply -y
+for file in ve/lib/.vscode/tasks.json ve/lib/.claude/settings.json ve/lib/.envrc \
+	ve/share/.gitconfig; do
+	says "$err" "'$file' runs"
+done
+guard discard -qy
+site=ve/lib/python3.11/site-packages
+for line in 'echo "import os" >'$site/sitecustomize.py \
+	'echo "import os;os.system(1)" >'$site/x.pth \
+	'echo home = /tmp/x >ve/pyvenv.cfg' \
+	'printf "home = /usr/bin\rHOME=/tmp/x\n" >ve/pyvenv.cfg'; do
+	guard run -q -- sh -c "$make_fake; mkdir -p $site; $line"
+	gives 1 "a new environment needs a consent after $line" guard apply -y
+	guard discard -qy
+done
+cd "$HOME/python" || exit 99
 guard run -q -- sh -c 'mkdir -p src/lib; echo home=x >src/pyvenv.cfg
 	echo x >src/lib/sitecustomize.py'
 gives 1 'a pyvenv.cfg beside sources needs one' guard apply -y
