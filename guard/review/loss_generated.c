@@ -60,9 +60,9 @@ static bool is_dependencies(const char *text)
 static bool is_product(const struct changes_root *root, const char *path,
 		       bool by_name)
 {
-	static const char *const suffixes[] = {
-		".pyc",	 ".pyo",	 ".elc",       ".gch", ".gcno",
-		".gcda", ".tsbuildinfo", "config.log", NULL};
+	static const char *const suffixes[] = {".pyc",	       ".pyo",	".elc",
+					       ".gch",	       ".gcno", ".gcda",
+					       ".tsbuildinfo", NULL};
 	/* A person has such files, too: sources in D, models. */
 	static const char *const doubtful[] = {
 		".o", ".a", ".so", ".d", ".obj", ".class", ".lo", ".la", NULL};
@@ -82,7 +82,9 @@ static bool is_product(const struct changes_root *root, const char *path,
 	ssize_t len;
 	size_t i;
 
-	if (ends_in(path, suffixes) || (by_name && ends_in(path, doubtful)))
+	if (ends_in(path, suffixes) ||
+	    strcmp(path_name(path), "config.log") == 0 ||
+	    (by_name && ends_in(path, doubtful)))
 		return true;
 	fd = changes_open(root, path, false, &ignored);
 	len = fd < 0 ? -1 : fd_read(fd, head, sizeof(head) - 1);

@@ -203,21 +203,20 @@ agent' 'both have their files again'
 # The home directory, with guard's state in it, as by usermod -d -m.
 mkdir -p "$HOME/old/src/p" && cd "$HOME/old/src/p" || exit 99
 echo user >f
-(
-	HOME=$HOME/old
-	unset GUARD_HOME
-	guard run -q -- sh -c 'echo agent >f; mkdir -p ~/.a/b; echo x >~/.a/b/c'
-	guard apply -q -y ~/.a
-)
+at_home() {
+	where=$1
+	shift
+	env -u GUARD_HOME HOME="$HOME/$where" guard "$@"
+}
+at_home old run -q -- sh -c 'echo agent >f; mkdir -p ~/.a/b; echo x >~/.a/b/c'
+at_home old apply -q -y "$HOME/old/.a"
 test -f "$HOME/old/.a/b/c" || flunk 'the home of this case was not changed'
 mv "$HOME/old" "$HOME/new" && cd "$HOME/new/src/p" || exit 99
-(
-	HOME=$HOME/new
-	unset GUARD_HOME
-	guard apply -y >"$T/o" 2>&1 && cat f >>"$T/o"
-	guard undo -y >>"$T/o" 2>&1 && cat f >>"$T/o"
-	guard undo -y 1 >>"$T/o" 2>&1
-)
+{
+	at_home new apply -q -y && cat f
+	at_home new undo -q -y && cat f
+	at_home new undo -q -y 1
+} >"$T/o" 2>&1
 is "$(grep -x 'agent\|user' "$T/o" | tr '\n' ' ')" 'agent user ' \
 	'a project in a renamed home directory has its run'
 no 'an apply to the home directory is undone there' \
@@ -238,7 +237,7 @@ mkfifo "$T/fifo"
 guard run -q --name live -- sh -c 'echo started; read -r x; echo late >n' \
 	<"$T/fifo" >"$T/log" 2>&1 &
 exec 3>"$T/fifo"
-until grep -q started "$T/log"; do :; done
+until grep -qs started "$T/log"; do :; done
 mv "$work/p" "$work/q" && cd "$work/q" || exit 99
 gives 0 'a run that is going on is not taken over' guard status
 says "$err" 'run live is still going on in it'
