@@ -144,6 +144,17 @@ char *session_root_dir(size_t index, const char *what)
 	return index ? mem_printf("%s-%zu", what, index) : mem_strdup(what);
 }
 
+bool session_root_replaced(const struct session_root *root)
+{
+	struct dir_identity now;
+	struct meta meta;
+
+	if (meta_get(AT_FDCWD, root->path, &meta) < 0 || !S_ISDIR(meta.mode))
+		return false;
+	now = meta_identity(&meta);
+	return meta_identity_other(&now, &root->dir);
+}
+
 int session_add_root(struct session *s, const char *path, int dir_fd,
 		     struct err *err)
 {

@@ -107,6 +107,10 @@ const char *session_label(const struct session *s);
 /* lock_holders_at() of the session's lock. */
 char *session_holders(const struct session *s);
 
+/* Whether another directory is at the root's path than the one in which the run
+ * began. Without birth times the answer is no, as for a missing one. */
+bool session_root_replaced(const struct session_root *root);
+
 /* Creates runs/<id>/ and its directories, takes the lock and saves the state
  * "new". *ret must be freed with session_free(). */
 int session_create(int runs_fd, const char *project, int project_fd,

@@ -191,10 +191,17 @@ int session_list_pending(int runs_fd, const char *here,
 		     next++)
 			wanted = wanted ||
 				 path_below(here, index->items[next].value);
-		if (wanted)
-			(void)add_listed(runs_fd, id, true, &list);
-		else
+		if (!wanted) {
 			list.elsewhere++;
+		} else if (add_listed(runs_fd, id, true, &list) && here &&
+			   list.count &&
+			   strcmp(list.items[list.count - 1].id, id) == 0 &&
+			   session_root_replaced(
+				   &list.items[list.count - 1].roots[0])) {
+			/* The run is of a directory that was here before. */
+			session_free(&list.items[--list.count]);
+			list.elsewhere++;
+		}
 	}
 	if (err_is_exhaustion(list.unread.num)) {
 		*err = list.unread;

@@ -21,7 +21,8 @@ struct session_list {
 int session_list(int runs_fd, bool live, struct session_list *ret,
 		 struct err *err);
 /* session_list() of the pending sessions, if `here` is not NULL only of those
- * with a root at or above it. Of the closed ones it opens those that are in
+ * with a root at or above it, and not those of another directory that was at
+ * their project's path before. Of the closed ones it opens those that are in
  * runs/ still, as earlier versions of guard left them, and moves them. */
 int session_list_pending(int runs_fd, const char *here,
 			 struct session_list *ret, struct err *err);

@@ -1,7 +1,6 @@
 #include "guard/change/apply_plan.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -419,30 +418,16 @@ static int load_apply_trees(struct apply_plan *a, struct freezer **freezer,
 
 /* A project that was renamed has its runs along; another directory at its old
  * path must not get their files. */
-static int refuse_other_dirs(const struct session *s, struct err *err)
+static int refuse_other_dir(const struct session *s, struct err *err)
 {
-	size_t i;
-
-	for (i = 0; i < s->root_count; i++) {
-		const struct session_root *root = &s->roots[i];
-		struct dir_identity now;
-		struct meta meta;
-
-		/* What is no directory is refused later, by name. */
-		if (meta_get(AT_FDCWD, root->path, &meta) < 0 ||
-		    !S_ISDIR(meta.mode))
-			continue;
-		now = meta_identity(&meta);
-		if (meta_identity_other(&now, &root->dir))
-			return fail(err, ESTALE,
-				    "%s is another directory than the one in "
-				    "which run %s began: if it is the same "
-				    "project, run `guard repair --moved-from "
-				    "%s` in it first",
-				    text_quote(root->path), session_label(s),
-				    text_shell(root->path));
-	}
-	return 0;
+	return session_root_replaced(&s->roots[0])
+		       ? fail(err, ESTALE,
+			      "%s is another directory than the one in which "
+			      "run %s began: if it is the same project, run "
+			      "`guard repair --moved-from %s` in it first",
+			      text_quote(s->project), session_label(s),
+			      text_shell(s->project))
+		       : 0;
 }
 
 int apply_plan_load(struct apply_plan *a, struct err *err)
@@ -461,7 +446,7 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 			    "run %s is already applied: name paths to apply "
 			    "the rest",
 			    session_label(s));
-	if (refuse_other_dirs(s, err) < 0 ||
+	if (refuse_other_dir(s, err) < 0 ||
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
 	    (!s->live && !changes_are_stored(s) &&
 	     moved_dirs_restore(s, a->c->store, err) < 0))

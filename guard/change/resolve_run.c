@@ -119,7 +119,8 @@ static int fail_none_pending(struct context *c, struct err *err)
 	for (i = list.count; i-- > 0;) {
 		const struct session *s = &list.items[i];
 
-		if (strcmp(s->project, c->project) == 0)
+		if (strcmp(s->project, c->project) == 0 &&
+		    !run_state_pending(s->state))
 			return fail(err, ENOENT,
 				    "no run in %s is pending (the last one, "
 				    "%s, is %s)",

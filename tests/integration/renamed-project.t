@@ -77,10 +77,13 @@ begin
 mv "$work/p" "$work/q" && mkdir "$work/p" && cd "$work/p" || exit 99
 echo other >f
 echo other >x
-gives 1 'another directory at the old path is refused' guard apply -y
+gives 1 'another directory at the old path has no run to apply' guard apply -y
+says "$err" 'is pending'
+gives 1 'another directory at the old path has no run to discard' guard discard -y
+gives 1 'the run is refused by its name' guard apply -y work
 says "$err" 'is another directory than the one in which run work began'
 gives 1 'it is refused for one path, too' guard apply -y work n
-gives 1 'it is refused with --theirs, too' guard apply -y --theirs
+gives 1 'it is refused with --theirs, too' guard apply -y --theirs work
 is "$(echo *) $(cat f)" 'f x other' 'the other directory is unchanged'
 gives 0 'the other directory is stored' guard snapshot -q
 cd "$work/q" || exit 99
@@ -112,7 +115,7 @@ no 'undo removes it' test -e f
 begin
 mv "$work/p" "$work/q" && cp -a "$work/q" "$work/p" && rm -r "$work/q" &&
 	cd "$work/p" || exit 99
-gives 1 'a directory that was made again is refused' guard apply -y
+gives 1 'a directory that was made again is refused' guard apply -y work
 ok 'the printed command takes over its runs' \
 	sh -c "$(grep -o 'guard repair [^\`]*' "$err")"
 ok 'the run is applied then' guard apply -y
@@ -176,7 +179,7 @@ cp f ../q/f
 guard run -q --name work -- sh -c 'echo agent >f; echo new >n'
 cd "$work" && mv p t && mv q p && mv t q && cd p || exit 99
 gives 1 'a directory of the same birth time gets no files of the run' \
-	guard apply -y
+	guard apply -y work
 says "$err" 'is another directory than the one in which run work began'
 is "$(echo *) $(cat f)" 'f user' 'it is unchanged'
 cd "$work/q" || exit 99
