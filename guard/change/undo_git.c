@@ -88,6 +88,18 @@ static int adjust_packed(const struct adjustment *a, const char *path,
 		       : tree_editor_put(a->want, path, &made, err);
 }
 
+/* Objects stay: tags and commits of the user may refer to them since, and git
+ * gc removes the others. Not where the action added the repository. */
+static int keep_object(const struct adjustment *a, const char *path,
+		       const struct entry *then, struct err *err)
+{
+	AUTO(entry) struct entry objects = {0};
+	int got = tree_lookup(a->store, &a->root->want.root, GIT "objects",
+			      &objects, err);
+
+	return got > 0 ? tree_editor_put(a->want, path, then, err) : got;
+}
+
 static int adjust_path(void *arg, const char *path, const struct entry *then,
 		       const struct entry *before, struct err *err)
 {
@@ -97,6 +109,8 @@ static int adjust_path(void *arg, const char *path, const struct entry *then,
 	AUTO(entry) struct entry now = {0};
 	int got;
 
+	if (then && !before && path_below(path, GIT "objects"))
+		return keep_object(a, path, then, err);
 	if ((!ref && !log) || (then && !S_ISREG(then->mode)) ||
 	    (before && !S_ISREG(before->mode)))
 		return 0;

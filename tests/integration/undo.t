@@ -622,4 +622,19 @@ gives 1 'a project without any change above says so, too' guard undo -y
 says "$err" 'changed nothing in'
 cd "$HOME/project" || exit 99
 gives 1 'a project beside it knows no action of it' guard undo -y 99
+# Refs of the user may need the objects of an applied commit.
+mkdir "$HOME/objects" && cd "$HOME/objects" || exit 99
+git init -q && git config user.name t && git config user.email t@example.org
+echo a >a && git add a && git commit -q -m a || exit 99
+guard run -q -- sh -c 'echo b >b; git add b; git commit -q -m b'
+guard apply -q -y . .git
+git tag keep
+ok 'an apply with .git is undone after a tag was made' guard undo -y
+no 'its file is removed' test -e b
+is "$(git log -1 --format=%s HEAD) $(git log -1 --format=%s keep)" 'a b' \
+	'the branch is as before, and the tag has its commit'
+ok 'the repository is intact' git fsck --strict
+ok 'redo applies it again' guard redo -y
+is "$(git log -1 --format=%s) $(cat b)" 'b b' 'the commit is back'
+
 finish
