@@ -114,7 +114,7 @@ void risk_links_find(uint32_t (*look)(void *arg, const char *path,
 void risk_links_free(struct risk_links *l);
 /* Where a link leads, below the root, to free; NULL: out of it, or to the root.
  */
-char *risk_follow_link(const char *path, const char *target);
+char *risk_links_follow(const char *path, const char *target);
 /* The level of the worst risk; RISK_NONE for no risk. */
 enum risk_level risks_worst(const struct risks *r);
 /* The last names of the path of a run's root, if files in it are executed

@@ -38,7 +38,7 @@ void risk_links_free(struct risk_links *l)
 	VEC_FREE(l);
 }
 
-char *risk_follow_link(const char *path, const char *target)
+char *risk_links_follow(const char *path, const char *target)
 {
 	auto_free char *dir = path_parent(path);
 	AUTO(buf) struct buf to = {0};
@@ -76,7 +76,7 @@ static uint32_t try_path(struct link_search *s, const char *path)
 		if (strcmp(s->found->items[i].path, path) == 0)
 			return mode;
 	if (S_ISLNK(mode))
-		target = risk_follow_link(path, buf_text(&text));
+		target = risk_links_follow(path, buf_text(&text));
 	if (target)
 		*VEC_ADD(s->found) =
 			(struct risk_link){mem_strdup(path), target};

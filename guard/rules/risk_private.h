@@ -205,8 +205,8 @@ void risk_judge_shape(const char *path, const struct buf *old,
 bool risk_is_git_object(const char *path);
 
 /* A new file of an environment of Python: `python3 -m venv DIR`, whatever the
- * name, or of pip in it. The project itself is none. Reads the files that Python
- * or PATH would run. */
+ * name, or of pip in it. The project itself is none. Reads the files that
+ * Python or PATH would run. */
 bool risk_in_new_venv(const struct risk_file *f);
 
 /* --- risk_text.c --- */

@@ -513,7 +513,7 @@ static void begin_records(const struct state *st, const char *project,
 		    text_quote(project));
 }
 
-static bool is_equal(const struct dir_identity *a, const struct dir_identity *b)
+static bool is_noted(const struct dir_identity *a, const struct dir_identity *b)
 {
 	return a->ino == b->ino && timestamp_compare(a->born, b->born) == 0;
 }
@@ -538,8 +538,8 @@ void moved_project_find(const struct state *st, const char *project)
 	/* Without a certain difference it is taken for the same directory. */
 	if (!noted.dir.ino ||
 	    (!noted.end && !meta_identity_other(&noted.dir, &now.dir))) {
-		if (is_equal(&noted.dir, &now.dir) &&
-		    is_equal(&noted.git, &now.git))
+		if (is_noted(&noted.dir, &now.dir) &&
+		    is_noted(&noted.git, &now.git))
 			return;
 		noted.dir = now.dir;
 		noted.git = now.git;
