@@ -38,9 +38,9 @@ int meta_set_time(int dirfd, const char *name, struct timestamp mtime);
 bool meta_same(const struct meta *a, const struct meta *b);
 
 /*
- * What stays with a directory when it is renamed, and no other directory has:
- * its inode number and birth time. The device number is not in it: one disk can
- * get another number at each boot.
+ * A directory keeps its inode number and birth time when it is renamed, and no
+ * other directory has both. The device number is left out: one disk can get
+ * another number at each boot.
  */
 struct dir_identity {
 	uint64_t ino; /* 0: none */

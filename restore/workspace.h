@@ -25,8 +25,8 @@ int workspace_open(int workspaces_fd, const char *path, bool make,
 struct workspace_dir {
 	struct dir_identity dir; /* .ino 0: not noted yet */
 	struct dir_identity git; /* the .git in the directory */
-	/* Its snapshots have numbers from first on, below end (0: it is still
-	 * there), and the older ones that it brought from another path. */
+	/* Snapshots of the directory have numbers from first on, below end (0:
+	 * it is still there), and the older numbers, from another path. */
 	uint64_t first, end;
 	struct workspace_seqs {
 		uint64_t *items;

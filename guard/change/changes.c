@@ -148,7 +148,7 @@ static int open_root(const struct session *s, struct changes *c, size_t index,
 	root->lower_fd = root->home ? open_layer_dir(AT_FDCWD, path, err)
 			 : index    ? project_open_dir(path, false, err)
 				    : lower_copy_open(s, err);
-	/* Another directory at its path is not the one that was there. */
+	/* The run's directory is gone where another one is at its path. */
 	if (root->lower_fd >= 0 && index && !root->home &&
 	    session_root_replaced(&s->roots[index])) {
 		fd_close(&root->lower_fd);

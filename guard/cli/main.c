@@ -58,7 +58,8 @@ static int failure_status(const char *name)
 	return verb && verb->fails ? verb->fails : STATUS_USAGE;
 }
 
-/* Verbs of paths know no project; the user may be in one that was renamed. */
+/* For verbs of paths, which know no project: the user may be in a renamed one.
+ */
 static void find_moved_project(const struct state *st)
 {
 	struct err ignored;

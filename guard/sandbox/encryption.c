@@ -92,7 +92,7 @@ static bool is_below_dm_crypt(dev_t dev)
 	return is_dm_crypt(device, LEVELS_MAX);
 }
 
-/* What encrypts the path, and not the other one; to free. */
+/* The name of the encryption of the path alone, to free; NULL: none. */
 static char *find(const char *path, const char *other)
 {
 	struct stat here, there;

@@ -25,9 +25,9 @@
 struct takeover {
 	const struct state *st;
 	const char *old_path, *here;
-	int workspace_fd; /* of the old path */
+	int workspace_fd; /* that of the old path */
 	struct workspace_dir dir; /* in its record */
-	bool certain; /* by its identity; else the user said so */
+	bool certain; /* recognized; else the user named the old path */
 	struct workspace_dir now; /* at the new path */
 	struct workspace_dir there; /* in the record of the old path now */
 	uint64_t dev;
@@ -202,7 +202,7 @@ static bool is_listed(const struct workspace_seqs *list, uint64_t seq)
 	return false;
 }
 
-/* Those of another directory that is or was at the old path stay. */
+/* Snapshots of another directory at the old path stay. */
 static bool has_snapshot(const struct takeover *m, uint64_t seq)
 {
 	return !m->certain || is_listed(&m->dir.older, seq) ||

@@ -146,8 +146,8 @@ enum plan_git_verdict {
 /* Whether path belongs to a .git, and the decision for it. The conflict for a
  * .git that cannot be taken is added at its first path. Negative: an errno. */
 int plan_git_decide(struct planner *pl, const char *path, struct err *err);
-/* The file is one that a status command rewrites, and the user's version is
- * none of the user's changes: 1; PLAN_STATUS_REPLACED: its format is unknown
+/* A status command rewrites the file, and the present version has no change of
+ * the user: 1; PLAN_STATUS_REPLACED: its format is unknown
  * here, so that a change of the user may be lost with it; 0; or a negative
  * errno. */
 #define PLAN_STATUS_REPLACED 2

@@ -45,7 +45,7 @@ static int load_rows(struct planner *pl, struct unit_rows *u, struct err *err)
 	return 0;
 }
 
-/* What concerns the bytes of the database. */
+/* Whether row i is a file with bytes of the database. */
 static bool counts(const struct unit_rows *u, size_t i)
 {
 	return u->rows[i].path && i != UNIT_SHM;
