@@ -16,7 +16,7 @@ meta() {
 		cd "$1" || exit 1
 		find . -name .git -prune -o \
 			-printf '%p|%y|%m|%U:%G|%s|%T@|%l|%n\0' |
-			sed -z 's/^\([^|]*|d|[^|]*|[^|]*|\)[^|]*|\([^|]*|\).*/\1\2/
+			LC_ALL=C sed -z 's/^\([^|]*|d|[^|]*|[^|]*|\)[^|]*|\([^|]*|\).*/\1\2/
 				'"${times:-}" |
 			LC_ALL=C sort -z
 	)
