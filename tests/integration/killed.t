@@ -44,8 +44,9 @@ ok 'project and home are unchanged' same "$T/before" "$T/after"
 record=$(echo "$state"/runs/*/record)
 cp "$record" "$T/record"
 sed -i 's/^project-born=.*/project-born=1.000000001/' "$record"
+run=${record%/record}
 gives 125 'run --continue is refused in another directory' \
-	guard run -q --continue -- true
+	guard run -q --continue "${run##*/}" -- true
 says "$err" 'was replaced: the run was created for another directory'
 sed 's/^project-dev=.*/project-dev=999/' "$T/record" >"$record"
 gives 0 'run --continue works on a disk that was attached again' \
