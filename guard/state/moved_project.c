@@ -420,13 +420,17 @@ static int compare_workspace(const struct workspace_dir *d, const char *path,
 {
 	size_t k;
 
-	if (!d->dir.ino || (!d->end && is_still_at(path, &d->dir)))
+	if (!d->dir.ino)
 		return -1;
+	/* The paths of other projects are looked at last: one may be on a
+	 * server that does not answer. */
 	for (k = 0; k < c->paths.count; k++) {
 		if (is_this_project(d, &c->dirs[k]))
-			return (int)k;
-		if (!k && !*maybe && access(path, F_OK) < 0 &&
-		    meta_identity_maybe(&d->dir, &c->dirs[0].dir))
+			return !d->end && is_still_at(path, &d->dir) ? -1
+								     : (int)k;
+		if (!k && !*maybe &&
+		    meta_identity_maybe(&d->dir, &c->dirs[0].dir) &&
+		    access(path, F_OK) < 0)
 			*maybe = mem_strdup(path);
 	}
 	return -1;
