@@ -792,6 +792,7 @@ static void add_histories(const struct search *s, char *const *variables)
 void places_find(char *const *variables, const char *home, const char *project,
 		 int state_fd, struct places *ret)
 {
+	static char *text; /* the names of the rules */
 	auto_free char *here = getcwd(NULL, 0);
 	struct name_index index = {0};
 	const struct search s = {home, project, here, &index, ret};
@@ -805,9 +806,12 @@ void places_find(char *const *variables, const char *home, const char *project,
 	if (state_fd >= 0)
 		load_index(&index, state_fd, kept);
 	/* A mistake stops guard's build (tests/lint/texts.c). */
-	if (!rules.count &&
-	    load_rules(mem_strdup(shipped_text(PLACES_LIST))) != 0)
-		abort();
+	if (!rules.count) {
+		free(text);
+		text = mem_strdup(shipped_text(PLACES_LIST));
+		if (load_rules(text) != 0)
+			abort();
+	}
 	if (home)
 		add_home(&s, home);
 	/* $HOME may name another user's home directory; the user's own is
