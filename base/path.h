@@ -45,8 +45,8 @@ size_t path_part_end(const char *path, const char *name);
  * a directory comes directly before its entries. */
 int path_compare(const char *a, const char *b);
 
-/* Whether an absolute directory of PATH has an executable file of that name:
- * what the others have depends on the caller's directory. */
+/* Whether an absolute directory of PATH has an executable file of that name.
+ * Relative ones depend on the caller's directory. */
 bool path_has_program(const char *name);
 
 /* The path that the current directory had before it was deleted; NULL: it

@@ -143,7 +143,7 @@ static size_t find_mark(const char *text, size_t len, size_t at,
 
 struct redact {
 	struct buf *to;
-	const char *end; /* of the text */
+	const char *end; /* the end of the text */
 	bool any;
 	bool joined; /* the last line ends in a backslash and continues */
 	bool dropping; /* drop lines that are indented deeper than indent */

@@ -64,8 +64,8 @@ static bool leave_path(struct apply_plan *a, size_t root, const char *path)
 	return true;
 }
 
-/* Leaves out what the run changed below a directory where another file system
- * is now, which is no part of the root; not what the user named. */
+/* Leaves out the run's changes below a directory where another file system is
+ * now, which is no part of the root. Paths that the user named stay. */
 static void leave_mounts(struct apply_plan *a, size_t index)
 {
 	const struct snapshot *now = &a->change.roots[index].now;

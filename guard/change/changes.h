@@ -43,7 +43,7 @@ struct changes_root {
 	bool home; /* caches are not shown, and a .git is like the rest */
 	/* The changes in a .git are taken, too: a path names one. */
 	bool git_taken;
-	bool lfs_taken; /* those of git-lfs alone: --commits */
+	bool lfs_taken; /* objects of git-lfs alone: --commits */
 	/* For a filtered list: all changes, borrowed; else NULL. */
 	const struct change_list *all;
 	/* The base and the result that the list compares, owned; NULL: the list

@@ -350,7 +350,7 @@ void apply_consent_remedy(const struct apply_consent *a)
 	size_t i;
 
 	for (i = 0; i < a->in->change.root_count; i++) {
-		/* They are resolved first, by commands of their own. */
+		/* Conflicts are resolved first, by commands of their own. */
 		if (a->in->change.roots[i].plan.conflicts.count)
 			return;
 		any |= a->in->change.roots[i].plan.refusals.count > 0;

@@ -103,8 +103,8 @@ extern const struct verb options_verbs[];
 const struct verb *options_verb(const char *name);
 /* The most similar of all names of verbs; NULL when none is similar. */
 const char *options_near_verb(const char *name);
-/* Reports words[0], which is no verb, with the command that the words may mean:
- * one that changes nothing where they are a question. Returns STATUS_USAGE. */
+/* Reports words[0], which is no verb, with the command that the words may mean;
+ * for a question it changes nothing. Returns STATUS_USAGE. */
 int options_unknown_verb(char **words);
 /* The same for words[0], an option in front of the verb. */
 int options_before_verb(char **words);

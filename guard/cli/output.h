@@ -24,7 +24,7 @@ struct changes;
 void output_quiet(bool on);
 bool output_is_quiet(void);
 
-/* Which words of messages are verbs, and thus commands behind "guard". */
+/* Sets the test for verbs: behind "guard" they make a command of a message. */
 void output_verbs(bool (*verb)(const char *));
 /* The directory of a `-C DIR` in front of the verb, or another one than the
  * caller's in which commands that messages name have to run. */

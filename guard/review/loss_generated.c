@@ -234,7 +234,7 @@ static bool is_cleaned(const struct changes_root *root, const char *path)
 	(void)buf_text(&text);
 	for (line = strtok_r((char *)text.data, "\n", &next); line;
 	     line = strtok_r(NULL, "\n", &next)) {
-		/* The rule's own line has what it needs. */
+		/* The rule's own line names its prerequisites. */
 		if (!strchr("\t ", *line))
 			in = strstr(line, "clean:");
 		else if (in && fnmatch(words, line, FNM_EXTMATCH) == 0)

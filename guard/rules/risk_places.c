@@ -122,7 +122,7 @@ static bool has_machine_home(const struct risk_file *f)
 	return any;
 }
 
-/* What an environment has in bin: its Python, and programs that it runs. */
+/* The files of an environment in bin: its Python, and programs that it runs. */
 static bool is_venv_program(const struct risk_file *f, const char *name)
 {
 	const bool is_python = strncmp(name, "python", 6) == 0;
@@ -148,7 +148,7 @@ static bool is_venv_program(const struct risk_file *f, const char *name)
 	return at != NULL;
 }
 
-/* A .pth file of paths, or one that setuptools, virtualenv or pip write. */
+/* A .pth file of paths, or of setuptools, virtualenv or pip. */
 static bool is_venv_pth(const struct risk_file *f, const char *name)
 {
 	AUTO(buf) struct buf text = {0};

@@ -56,10 +56,10 @@ enum risk_as {
 	AS_PYTHON,
 	AS_SHAPE, /* settings of an unknown name */
 	AS_SHELL, /* configure, m4 */
-	AS_STATE, /* what an editor has on screen, beside its settings */
+	AS_STATE, /* the view of an editor, beside its settings */
 	AS_SUBMODULE,
 	AS_TOOL, /* settings that are data */
-	AS_VENV, /* of an environment of Python */
+	AS_VENV, /* an environment of Python */
 };
 
 /* The lines that a condition is about. */

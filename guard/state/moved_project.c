@@ -25,7 +25,7 @@
 struct takeover {
 	const struct state *st;
 	const char *old_path, *here;
-	int workspace_fd; /* that of the old path */
+	int workspace_fd; /* the old path's */
 	struct workspace_dir dir; /* in its record */
 	bool certain; /* recognized; else the user named the old path */
 	struct workspace_dir now; /* at the new path */
@@ -401,7 +401,8 @@ static void find_candidates(const struct state *st, const char *project,
 	auto_free char *path = mem_strdup(project);
 
 	while (c->paths.count < sizeof(c->dirs) / sizeof(c->dirs[0]) && *path &&
-	       strcmp(path, "/") != 0 && strcmp(path, st->home) != 0) {
+	       strcmp(path, "/") != 0 &&
+	       !(st->home && strcmp(path, st->home) == 0)) {
 		char *above = path_parent(path);
 
 		if (workspace_dir_get(path, &c->dirs[c->paths.count]) < 0)

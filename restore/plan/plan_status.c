@@ -22,7 +22,7 @@ enum status_file {
 	STATUS_NONE,
 	STATUS_GIT, /* the index of git */
 	STATUS_HG, /* the dirstate of hg; of sl, where it has the same format */
-	STATUS_OPAQUE, /* has what the user added, too */
+	STATUS_OPAQUE, /* also has the additions of the user */
 	STATUS_CACHE, /* has nothing else */
 };
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What tools make again is no loss, and state that they write needs no consent;
-# what looks like it keeps its mark.
+# Files that tools make again are no loss, and their state needs no consent;
+# files that only look like these keep their marks.
 # users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
@@ -54,7 +54,7 @@ for kind in 'git ignored' 'git' ''; do
 	ok 'rebuilt ones neither' guard apply -y
 done
 
-# What a person made, and a program without its source, are lost.
+# Files of a person, and a program without its source, are lost.
 project twins git
 mkdir bin
 cp /bin/true bin/tool
@@ -101,7 +101,7 @@ guard run -q -- sh -c 'echo x: >Makefile; rm bin/tool'
 gives 1 'a Makefile of the run makes no product of a file' guard apply -y
 guard discard -qy
 
-# What make clean and git clean delete.
+# Files that make clean and git clean delete.
 cleaned='zlib.pc foo.gz main.i main.s config.log x.map'
 for kind in 'git ignored' 'git' ''; do
 	# shellcheck disable=SC2086 # words
@@ -176,7 +176,7 @@ if needs 'an environment of Python' python3; then
 	gives 1 'so does a home behind a carriage return' guard apply -y
 	guard discard -qy
 fi
-# What is no part of an environment keeps its mark beside one.
+# Files beside an environment, but no part of it, keep their marks.
 project fake git
 make_fake='mkdir -p ve/bin ve/lib ve/share; : >ve/bin/activate; echo home = /usr/bin >ve/pyvenv.cfg'
 guard run -q -- sh -c "$make_fake; mkdir ve/lib/.vscode ve/lib/.claude

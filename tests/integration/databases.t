@@ -22,8 +22,8 @@ rows='with recursive c(i) as (select 1 union all select i+1 from c where i<999)
 db() {
 	python3 "$HOME/db" "$@"
 }
-# tables DATABASE: its tables, or why it is broken. Its own copy is opened,
-# since SQLite changes what it opens.
+# tables DATABASE: its tables, or why it is broken. A copy is opened,
+# since SQLite changes a database that it opens.
 tables() {
 	rm -f "$T"/copy*
 	for member in '' -wal -journal; do

@@ -58,7 +58,7 @@ rm -rf "$project"
 cd / || exit 99
 guard restore -q -y "$project"
 
-# --- by an action of guard itself ---
+# --- deleted by an action of guard itself ---
 cd "$project/sub dir/deep" || exit 99
 guard run -q -- rm -r "../../sub dir"
 gives 0 'an apply deletes the current directory' \

@@ -373,7 +373,7 @@ gives 0 'a run adds directories within directories' guard run \
 	echo g >~/.nb/c/g; mkdir -p ~/.nc/empty/empty'
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
 
-# new_paths: what there is of the run's entries.
+# new_paths: the run's entries that exist.
 new_paths() {
 	(cd "$HOME" && find .n? .config/n1 beside 2>/dev/null | sort)
 }

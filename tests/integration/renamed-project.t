@@ -1,6 +1,7 @@
 #!/bin/sh
 # A project that was renamed or moved keeps its runs, actions and versions, and
 # another directory at its old path gets none of its files.
+# shellcheck disable=SC2317 # functions are called through gives
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -224,6 +225,25 @@ is "$(grep -x 'agent\|user' "$T/o" | tr '\n' ' ')" 'agent user ' \
 	'a project in a renamed home directory has its run'
 no 'an apply to the home directory is undone there' \
 	test -e "$HOME/new/.a/b/c"
+
+# A user without a home directory, as in many containers.
+if [ "$me" = root ]; then
+	mkdir -m 700 "$T/state"
+	mkdir -p /var/tmp/homeless/p && echo user >/var/tmp/homeless/p/f
+	chown -R 54321:54321 "$T/state" /var/tmp/homeless
+	chmod 711 "$T"
+	homeless() {
+		setpriv --reuid 54321 --regid 54321 --clear-groups env -u HOME \
+			GUARD_HOME="$T/state" guard "$@"
+	}
+	cd /var/tmp/homeless/p || exit 99
+	gives 0 'a user without a home directory has a snapshot' homeless snapshot
+	mv /var/tmp/homeless/p /var/tmp/homeless/q
+	cd /var/tmp/homeless/q || exit 99
+	gives 0 'and finds it in the renamed project' homeless log
+	says "$out" manual
+	cd / && rm -r /var/tmp/homeless
+fi
 
 begin
 gives 1 'a project that is still there cannot be taken over' \

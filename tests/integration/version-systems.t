@@ -206,8 +206,8 @@ ok 'and undone' guard undo -y
 is "$(ls .jj/repo/op_heads/heads)" a 'completely'
 
 
-# What the run itself made: links, also through others and to directories, and
-# pointers. Links to what the user has are none.
+# Links of the run itself, also through others and to directories, and pointers.
+# Links to content of the user are no loss.
 project annex-new
 git init -q .
 git config user.name tester
