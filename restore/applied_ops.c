@@ -221,10 +221,11 @@ static int isolate_difference(void *arg, const char *path,
 	struct isolation *a = arg;
 	int got = isolate_path(a, path, was, is, err);
 
-	if (got || !was || !is || !S_ISDIR(was->mode) || !S_ISDIR(is->mode) ||
-	    !(was->flags & ~is->flags & ENTRY_INCOMPLETE))
+	if (got || !was || !S_ISDIR(was->mode) ||
+	    !(was->flags & ~(is ? is->flags : 0) & ENTRY_INCOMPLETE))
 		return got;
-	/* An entry that was unread before is in neither snapshot. */
+	/* An entry that was unread before is in neither snapshot, also when
+	 * another process has removed the directory since then. */
 	got = tree_editor_get(editor(a), path, &e, err);
 	if (got <= 0 || !S_ISDIR(e.mode))
 		return got < 0 ? got : 0;

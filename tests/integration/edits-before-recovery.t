@@ -197,6 +197,38 @@ mine
 new
 mine' 'text written to open new files is kept'
 
+# --- a directory of the home, of which apply read only some paths ---
+cd "$HOME/project" || exit 99
+guard discard -y -q >"$out" 2>"$err" </dev/null
+mkdir -p "$HOME/dir/deep"
+for file in a b deep/c; do
+	echo old >"$HOME/dir/$file"
+done
+ok 'a run changes files of the home' \
+	guard run -q -- sh -c 'for f in a b deep/c; do echo new >~/dir/$f; done'
+settle
+cp -a "$HOME/dir" "$T/dir"
+crash_put_aside home
+for kind in nothing file link; do
+	crash_put_back home
+	rm -rf "$HOME/dir"
+	cp -a "$T/dir" "$HOME/dir"
+	"$stopat" --at 5 --only utimensat --below "$HOME" -- guard apply -y ~ \
+		>"$out" 2>"$err" </dev/null
+	rm -r "$HOME/dir"
+	case $kind in
+	file) echo mine >"$HOME/dir" ;;
+	link) ln -s /tmp "$HOME/dir" ;;
+	esac
+	gives 0 "apply --continue is accepted with $kind in place of a directory" \
+		guard apply --continue
+	says "$err" 'was finished'
+	gives 1 "undo is refused with $kind in place of a directory" \
+		guard undo -y -q
+	says "$err" "'~/dir"
+	silent "$err" 'could not be read'
+done
+
 # --- the whole project was deleted ---
 stops 4
 cd "$HOME" || exit 99
