@@ -40,6 +40,7 @@ static const struct {
 	{"api-key", MARK_NAME},
 	{"accesskey", MARK_NAME},
 	{"access_key", MARK_NAME},
+	{"accountkey", MARK_NAME},
 	{"access-key", MARK_NAME},
 	{"privatekey", MARK_NAME},
 	{"private_key", MARK_NAME},
@@ -61,6 +62,29 @@ static const struct {
 	{"npm_", MARK_TOKEN},
 	{"hf_", MARK_TOKEN},
 	{"pypi-", MARK_TOKEN},
+	{"ghu_", MARK_TOKEN},
+	{"ghr_", MARK_TOKEN},
+	{"glptt-", MARK_TOKEN},
+	{"xoxa-", MARK_TOKEN},
+	{"xoxs-", MARK_TOKEN},
+	{"xapp-", MARK_TOKEN},
+	{"sk_live_", MARK_TOKEN},
+	{"sk_test_", MARK_TOKEN},
+	{"rk_live_", MARK_TOKEN},
+	{"whsec_", MARK_TOKEN},
+	{"SG.", MARK_TOKEN},
+	{"dop_v1_", MARK_TOKEN},
+	{"shpat_", MARK_TOKEN},
+	{"dckr_pat_", MARK_TOKEN},
+	{"gsk_", MARK_TOKEN},
+	{"xai-", MARK_TOKEN},
+	{"hvs.", MARK_TOKEN},
+	{"ya29.", MARK_TOKEN},
+	{"tskey-", MARK_TOKEN},
+	{"AGE-SECRET-KEY-", MARK_TOKEN},
+	{"eyJhbGciOi", MARK_TOKEN},
+	{"eyJ0eXAiOi", MARK_TOKEN},
+	{"eyJraWQiOi", MARK_TOKEN},
 	{"://", MARK_USER},
 	{"proxy", MARK_USER},
 	{"_KEY", MARK_VARIABLE},
@@ -260,6 +284,8 @@ static bool find_user(const char *text, size_t len, size_t mark,
 		if (text[i] == '@')
 			ret->end = i + 1;
 	len = ret->end - ret->from;
+	/* ssh://git@host names a user: ssh takes no token in its place. */
+	url = url && !(mark >= 3 && memcmp(text + mark - 3, "ssh", 3) == 0);
 	return len > url && text[ret->from] != '$' &&
 	       (url || memchr(text + ret->from, ':', len));
 }

@@ -20,7 +20,7 @@ struct run_options {
 	enum sandbox_net net;
 	const struct sandbox_port *ports; /* --publish */
 	size_t port_count;
-	bool nested, strict;
+	bool nested, strict, env_clean;
 	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
 	int64_t timeout_ms;
 	int64_t versions_ms; /* versions that often; 0: none */

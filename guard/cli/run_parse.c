@@ -328,6 +328,7 @@ int run_parse(struct parsed *p, const struct options *o, struct err *err)
 		.net = nets[o->net],
 		.nested = o->nested,
 		.strict = o->strict,
+		.env_clean = o->env_clean || o->strict,
 		.allow_perf = mem_list_has(allow, "perf"),
 		.allow_io_uring = mem_list_has(allow, "io_uring"),
 		.allow_userfaultfd = mem_list_has(allow, "userfaultfd"),

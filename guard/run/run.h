@@ -147,7 +147,7 @@ int run_add_mounts(struct run *run, struct err *err);
  * and sockets that are out of reach, each once a project. */
 void run_notices_print(struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
-		       struct buf *dropped);
+		       const struct names *dropped);
 /* Reports that a command cannot do its work in a run. */
 void run_hints_print(const struct run_options *options);
 /* After the run: reports a directory that its programs could not rename. */

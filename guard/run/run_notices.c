@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
@@ -59,6 +60,7 @@ void run_hints_print(const struct run_options *o)
 #define NOTICES_SHOWN "told"
 #define VERSION 1
 #define NAMED_MAX 8
+#define VARIABLES_MAX 20
 /* Entries of a masked directory that are inspected: keys are near its top, and
  * a browser's cache may be below. */
 #define INSPECTED_MAX 64
@@ -240,6 +242,29 @@ static void add_hidden_paths(struct notice_log *t, const struct run *run,
 	}
 }
 
+/* At a terminal on each start: a variable that is missing changes what a
+ * program does. */
+static void report_dropped_variables(struct notice_log *t,
+				     const struct names *dropped)
+{
+	AUTO(buf) struct buf names = {0};
+	size_t i;
+
+	for (i = 0; i < dropped->count; i++) {
+		if (!isatty(STDERR_FILENO)) {
+			add_notice(t, NOTICE_VARIABLE, dropped->items[i]);
+		} else if (i < VARIABLES_MAX) {
+			buf_add_text(&names, i ? ", " : "");
+			text_escape_name(&names, dropped->items[i]);
+		}
+	}
+	if (dropped->count > VARIABLES_MAX)
+		buf_printf(&names, " and %zu more",
+			   dropped->count - VARIABLES_MAX);
+	if (names.len)
+		report_note("not passed on: %s (--env NAME)", buf_text(&names));
+}
+
 static bool is_passed_on(const struct run *run, const char *name)
 {
 	const char *const *env = run->options->env;
@@ -329,13 +354,11 @@ static void report_encryption(struct notice_log *t, const struct run *run)
 
 void run_notices_print(struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
-		       struct buf *dropped)
+		       const struct names *dropped)
 {
 	AUTO(notice_log) struct notice_log t = {0};
 	struct err ignored;
 	auto_close int fd = -1;
-	auto_free char *names = NULL;
-	char *name, *save = NULL;
 	size_t i;
 
 	report_missing_login(run);
@@ -360,10 +383,7 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 				   path);
 	}
 	add_hidden_paths(&t, run, redactions, hide);
-	names = mem_strdup(buf_text(dropped)); /* "A, B" */
-	for (name = strtok_r(names, ", ", &save); name;
-	     name = strtok_r(NULL, ", ", &save))
-		add_notice(&t, NOTICE_VARIABLE, name);
+	report_dropped_variables(&t, dropped);
 	add_sockets(&t, run, sb);
 	for (i = 0; i < run->places.notes.count; i++)
 		if (is_new_notice(&t, "place", run->places.notes.items[i]))

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/redact.h"
 #include "guard/agent/redactions.h"
 #include "guard/change/live.h"
 #include "guard/state/report.h"
@@ -317,8 +318,16 @@ void run_find_redactions(const struct run *run, struct redactions *redactions)
 	}
 }
 
+static bool value_has_secret(const char *value, size_t len)
+{
+	AUTO(buf) struct buf ignored = {0};
+
+	return redact_has_secret(value, len) ||
+	       redact_prose(value, len, &ignored);
+}
+
 static char **make_environ(const struct run *run, const struct layers *layers,
-			   struct buf *dropped)
+			   struct names *dropped)
 {
 	const char *const *variables = run->options->env;
 	size_t own = 0, count = 0, i;
@@ -347,8 +356,15 @@ static char **make_environ(const struct run *run, const struct layers *layers,
 						 session_name(&run->session));
 	for (i = 0; i < count; i++)
 		extra[own + i] = variables[i];
-	return sandbox_environ(extra, run->context.state.home, run->session.id,
-			       dropped);
+	return sandbox_environ(
+		&(struct environ_request){
+			.extra = extra,
+			.home = run->context.state.home,
+			.run_id = run->session.id,
+			.clean = run->options->env_clean,
+			.has_secret = value_has_secret,
+		},
+		dropped);
 }
 
 void run_set_start_time(struct run *run, struct timestamp time)
@@ -371,7 +387,7 @@ struct start_report {
 	struct run *run;
 	const struct redactions *redactions;
 	char *const *hide;
-	struct buf *dropped;
+	const struct names *dropped;
 };
 
 static int report_while_starting(void *arg, const struct sandbox *sb,
@@ -441,7 +457,8 @@ struct sandbox_policy run_policy(const struct run *run)
 int run_start(struct run *run, struct layers **layers, struct err *err)
 {
 	const struct run_options *o = run->options;
-	AUTO(buf) struct buf dropped = {0}, notes = {0};
+	AUTO(names) struct names dropped = {0};
+	AUTO(buf) struct buf notes = {0};
 	AUTO(buf) struct buf limits = {0};
 	auto_close int copy = -1;
 	auto_close int tmp = -1;

@@ -1,5 +1,7 @@
 #include "guard/sandbox/sandbox.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,115 +9,132 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/shipped.h"
 #include "base/text.h"
 #include "base/vec.h"
 
-/* Variables that a run inherits. Patterns of fnmatch(3). */
-static const char *const allowed[] = {
-	/* identity and location */
-	"PATH",
-	"USER",
-	"LOGNAME",
-	"SHELL",
-	"TZ",
-	"LANG",
-	"LANGUAGE",
-	"LC_*",
-	"XDG_CONFIG_HOME",
-	"XDG_CACHE_HOME",
-	"XDG_DATA_HOME",
-	"XDG_STATE_HOME",
-	"XDG_DATA_DIRS",
-	"XDG_CONFIG_DIRS",
-	"MANPATH",
-	"INFOPATH",
-	/* the terminal */
-	"TERM",
-	"COLORTERM",
-	"TERM_PROGRAM",
-	"TERM_PROGRAM_VERSION",
-	"TERMINFO",
-	"TERMINFO_DIRS",
-	"NO_COLOR",
-	"FORCE_COLOR",
-	"CLICOLOR",
-	"CLICOLOR_FORCE",
-	"LS_COLORS",
-	"LESS",
-	"COLUMNS",
-	"LINES",
-	/* programs of the user's choice */
-	"EDITOR",
-	"VISUAL",
-	"PAGER",
-	"CI",
-	"SOURCE_DATE_EPOCH",
-	/* directories of tools */
-	"CARGO_HOME",
-	"RUSTUP_HOME",
-	"RUSTUP_TOOLCHAIN",
-	"GOPATH",
-	"GOROOT",
-	"GOBIN",
-	"GOCACHE",
-	"GOMODCACHE",
-	"JAVA_HOME",
-	"NVM_DIR",
-	"PYENV_ROOT",
-	"PYENV_VERSION",
-	"RBENV_ROOT",
-	"VOLTA_HOME",
-	"PNPM_HOME",
-	"BUN_INSTALL",
-	"DENO_DIR",
-	"VIRTUAL_ENV",
-	"CONDA_PREFIX",
-	"CONDA_DEFAULT_ENV",
-	"ANDROID_HOME",
-	"NIX_PATH",
-	"NIX_PROFILES",
-	/* trusted certificates */
-	"SSL_CERT_FILE",
-	"SSL_CERT_DIR",
-	"NIX_SSL_CERT_FILE",
-	"REQUESTS_CA_BUNDLE",
-	"CURL_CA_BUNDLE",
-	"NODE_EXTRA_CA_CERTS",
-	NULL,
+/* A pattern of variables.list, which explains the words. */
+struct variable_rule {
+	enum variable_kind {
+		VARIABLE_KEEP,
+		VARIABLE_PASS,
+		VARIABLE_DROP,
+		VARIABLE_SOCKET,
+		VARIABLE_RANDOM,
+		VARIABLE_OWN,
+		VARIABLE_KINDS,
+	} kind;
+	const char *name, *value; /* value: NULL: any */
 };
 
-/* Inherited unless the value contains a password (user:password@host). */
-static const char *const proxies[] = {
-	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",    "ALL_PROXY",
-	"FTP_PROXY",  "http_proxy",  "https_proxy", "no_proxy",
-	"all_proxy",  "ftp_proxy",   NULL,
+struct variable_rules {
+	struct variable_rule *items;
+	size_t count, capacity;
 };
 
-/* Not inherited like all other variables, but reported, since a program may
- * need them. */
-static const char *const reported_variables[] = {
-	"*_TOKEN",	   "*_KEY",	  "*_SECRET",
-	"*_PASSWORD",	   "*_PASSWD",	  "*_CREDENTIAL*",
-	"*_AUTH*",	   "*_APIKEY",	  "*_DSN",
-	"*_URI",	   "*_SOCK",	  "*_SOCKET",
-	"*PASSWORD*",	   "*SECRET*",	  "*_PAT",
-	"DATABASE_URL",	   "*_ASKPASS",	  "AWS_*",
-	"AZURE_*",	   "GOOGLE_*",	  "GH_*",
-	"GITHUB_*",	   "GITLAB_*",	  "NPM_*",
-	"DOCKER_*",	   "KUBECONFIG",  "DISPLAY",
-	"WAYLAND_DISPLAY", "DBUS_*",	  "GPG_*",
-	"KRB5CCNAME",	   "ANTHROPIC_*", "OPENAI_*",
-	"GEMINI_*",	   "HF_*",	  "NODE_OPTIONS",
-	"PYTHONPATH",	   "LD_PRELOAD",  "LD_LIBRARY_PATH",
-	"*_PROXY",	   "*_proxy",	  NULL,
-};
+/* A shorter value may be a word. */
+#define RANDOM_MIN 16
 
-static bool matches_pattern(const char *const *patterns, const char *name)
+/* Returns the number of the first line that is no rule; 0: all are. The rules
+ * borrow from the text. */
+static unsigned int load_variable_rules(char *text, struct variable_rules *ret)
 {
-	for (; *patterns; patterns++)
-		if (fnmatch(*patterns, name, 0) == 0)
-			return true;
-	return false;
+	static const char *const words[] = {"keep",   "pass",	"drop",
+					    "socket", "random", "own"};
+	unsigned int number = 0, kind;
+	char *line, *name;
+
+	while ((line = strsep(&text, "\n"))) {
+		number++;
+		if (!*line || *line == '#')
+			continue;
+		name = strsep(&line, " ");
+		for (kind = 0; kind < VARIABLE_KINDS; kind++)
+			if (strcmp(name, words[kind]) == 0)
+				break;
+		if (kind == VARIABLE_KINDS || !line)
+			return number;
+		while ((name = strsep(&line, " "))) {
+			char *value = name;
+
+			name = strsep(&value, "=");
+			if (!*name)
+				return number;
+			*VEC_ADD(ret) =
+				(struct variable_rule){kind, name, value};
+		}
+	}
+	return 0;
+}
+
+int sandbox_environ_check(const char *path, const char *text, struct err *err)
+{
+	auto_free char *copy = mem_strdup(text);
+	struct variable_rules rules = {0};
+	unsigned int bad = load_variable_rules(copy, &rules);
+
+	VEC_FREE(&rules);
+	return bad ? fail(err, EINVAL,
+			  "%s:%u: expected keep, pass, drop, socket, random or "
+			  "own, and patterns with one blank between",
+			  text_quote(path), bad)
+		   : 0;
+}
+
+static bool is_random(const char *value)
+{
+	size_t len = strlen(value), letters = 0, digits = 0, signs = 0;
+
+	for (; *value; value++) {
+		letters += isalpha((unsigned char)*value) != 0;
+		digits += isdigit((unsigned char)*value) != 0;
+		signs += strchr("+_=-", *value) != NULL;
+	}
+	return len >= RANDOM_MIN && letters && digits &&
+	       letters + digits + signs == len;
+}
+
+/* "apiKey2" is "_APIKEY__". */
+static char *name_words(const char *name)
+{
+	char *words = mem_printf("_%s_", name), *at;
+
+	for (at = words; *at; at++)
+		*at = isalpha((unsigned char)*at)
+			      ? (char)toupper((unsigned char)*at)
+			      : '_';
+	return words;
+}
+
+static enum variable_kind judge_variable(const struct variable_rules *rules,
+					 const char *name, const char *value,
+					 const struct environ_request *q)
+{
+	auto_free char *words = name_words(name);
+	enum variable_kind kind = VARIABLE_PASS;
+	size_t i;
+
+	for (i = 0; i < rules->count; i++) {
+		const struct variable_rule *r = &rules->items[i];
+
+		/* An error of fnmatch(3) counts as a match. */
+		if (fnmatch(r->name, *r->name == '*' ? words : name, 0) !=
+			    FNM_NOMATCH &&
+		    (!r->value || fnmatch(r->value, value, 0) != FNM_NOMATCH) &&
+		    (r->kind != VARIABLE_RANDOM || is_random(value))) {
+			kind = r->kind;
+			break;
+		}
+	}
+	if (!*value && kind != VARIABLE_KEEP && kind != VARIABLE_OWN)
+		kind = VARIABLE_PASS;
+	if (kind != VARIABLE_PASS)
+		return kind;
+	if (q->clean)
+		return VARIABLE_OWN;
+	return q->has_secret && q->has_secret(value, strlen(value))
+		       ? VARIABLE_DROP
+		       : VARIABLE_PASS;
 }
 
 static void set_variable(struct names *l, const char *entry)
@@ -150,29 +169,36 @@ static bool is_variable_requested(const char *const *extra, const char *name)
 	return false;
 }
 
-static void inherit_variables(struct names *l, const char *const *extra,
-			      struct buf *dropped)
+/* dropped: the sockets are at its end. */
+static void inherit_variables(struct names *l, const struct environ_request *q,
+			      struct names *dropped)
 {
+	auto_free char *text = mem_strdup(shipped_text(VARIABLES_LIST));
+	struct variable_rules rules = {0};
+	AUTO(names) struct names sockets = {0};
 	char **e;
+	size_t i;
 
+	(void)load_variable_rules(text, &rules);
 	for (e = environ; *e; e++) {
 		const char *equals = strchr(*e, '=');
 		auto_free char *name = NULL;
+		enum variable_kind kind;
 
 		if (!equals || equals == *e)
 			continue;
 		name = mem_strndup(*e, (size_t)(equals - *e));
-		if (matches_pattern(allowed, name) ||
-		    (matches_pattern(proxies, name) && !strchr(equals, '@'))) {
-			set_variable(l, *e);
-		} else if (dropped &&
-			   matches_pattern(reported_variables, name) &&
-			   !is_variable_requested(extra, name)) {
-			if (dropped->len)
-				buf_add_text(dropped, ", ");
-			text_escape(dropped, name, strlen(name), false);
-		}
+		kind = judge_variable(&rules, name, equals + 1, q);
+		if (kind == VARIABLE_KEEP || kind == VARIABLE_PASS)
+			names_add(l, *e);
+		else if (kind != VARIABLE_OWN && dropped &&
+			 !is_variable_requested(q->extra, name))
+			names_add(kind == VARIABLE_SOCKET ? &sockets : dropped,
+				  name);
 	}
+	for (i = 0; i < sockets.count; i++)
+		names_add(dropped, sockets.items[i]);
+	VEC_FREE(&rules);
 }
 
 /* "K=V" is set as it is, "K" gets its value from this process. */
@@ -188,19 +214,19 @@ static void add_requested_variables(struct names *l, const char *const *names)
 	}
 }
 
-char **sandbox_environ(const char *const *extra, const char *home,
-		       const char *run_id, struct buf *dropped)
+char **sandbox_environ(const struct environ_request *q, struct names *dropped)
 {
 	struct names l = {0};
 	auto_free char *runtime = mem_printf("/run/user/%u", geteuid());
 
-	set_named_variable(&l, "PATH", "/usr/local/bin:/usr/bin:/bin");
-	inherit_variables(&l, extra, dropped);
-	set_named_variable(&l, "HOME", home ? home : "/tmp/home");
+	inherit_variables(&l, q, dropped);
+	if (!getenv("PATH"))
+		set_named_variable(&l, "PATH", "/usr/local/bin:/usr/bin:/bin");
+	set_named_variable(&l, "HOME", q->home ? q->home : "/tmp/home");
 	set_named_variable(&l, "XDG_RUNTIME_DIR", runtime);
 	set_named_variable(&l, "GUARD", "1");
-	if (run_id)
-		set_named_variable(&l, "GUARD_RUN", run_id);
+	if (q->run_id)
+		set_named_variable(&l, "GUARD_RUN", q->run_id);
 	/* The signing keys are masked, and a run must not sign in the user's
 	 * name. */
 	set_named_variable(&l, "GIT_CONFIG_COUNT", "2");
@@ -208,7 +234,7 @@ char **sandbox_environ(const char *const *extra, const char *home,
 	set_named_variable(&l, "GIT_CONFIG_VALUE_0", "false");
 	set_named_variable(&l, "GIT_CONFIG_KEY_1", "tag.gpgsign");
 	set_named_variable(&l, "GIT_CONFIG_VALUE_1", "false");
-	add_requested_variables(&l, extra);
+	add_requested_variables(&l, q->extra);
 	*VEC_ADD(&l) = NULL;
 	return l.items;
 }

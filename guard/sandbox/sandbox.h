@@ -243,15 +243,26 @@ struct exec_request {
 int exec_client_start(int dirfd, const struct exec_request *v,
 		      struct sandbox **ret, struct err *err);
 
+struct environ_request {
+	const char *const *extra; /* "K=V" is set, "K" inherited; NULL-ended */
+	const char *home, *run_id; /* may be NULL */
+	bool clean; /* only the variables that the list keeps */
+	/* Whether a value has a secret; NULL: none has. */
+	bool (*has_secret)(const char *value, size_t len);
+};
+
+/* guard's list of variables in the source tree (base/shipped.h). */
+#define VARIABLES_LIST "guard/sandbox/variables.list"
+
 /*
- * Makes a run's environment from the allowed variables of this process. extra:
- * "K=V" is set, "K" inherited (NULL-terminated). dropped: gets the names of
- * variables that are not inherited although a program may need them (keys,
- * tokens, agent sockets), separated by ", ". Free the result with
- * sandbox_environ_free().
+ * Makes a run's environment from the variables of this process, without
+ * secrets, variables by which loaders and interpreters find code, and those of
+ * servers that a run cannot reach. dropped (or NULL) gets the names of these.
+ * Free the result with sandbox_environ_free().
  */
-char **sandbox_environ(const char *const *extra, const char *home,
-		       const char *run_id, struct buf *dropped);
+char **sandbox_environ(const struct environ_request *q, struct names *dropped);
+/* -EINVAL names the file and the line that is none of such a list. */
+int sandbox_environ_check(const char *path, const char *text, struct err *err);
 /* Makes the variables of a struct exec_request: extra as above, and with
  * terminal those that describe it. */
 char **sandbox_environ_exec(const char *const *extra, bool terminal);

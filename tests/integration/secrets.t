@@ -50,7 +50,7 @@ gives 0 'the next run does not name these files again' guard run -- true
 silent "$err" 'without their secrets'
 silent "$err" 'changes in your home'
 gives 0 'git commit works in a run without a signing key' \
-	guard run -q -- sh -c \
+	env -u GIT_AUTHOR_NAME guard run -q -- sh -c \
 	'git init -q repo && cd repo && echo x >x && git add x &&
 	git commit -q -m x && git log --format=%an'
 says "$out" Tester
@@ -141,6 +141,36 @@ silent "$err" 'not reachable'
 export DATABASE_URL=x
 gives 0 'a new masked variable is named' guard run -- true
 says "$err" 'not passed on: DATABASE_URL (--env'
+gives 0 'a masked variable is named on a terminal' answers "run -- true"
+says "$out" 'not passed on: '
+says "$out" DATABASE_URL
+gives 0 'at each start' answers "run -- true"
+says "$out" DATABASE_URL
+gives 0 'guard run -q names none there' answers "run -q -- true"
+silent "$out" DATABASE_URL
+gives 0 'a variable of no list is passed on' \
+	env NODE_ENV=some guard run -q -- sh -c 'echo "$NODE_ENV"'
+is "$(cat "$out")" some 'it has its value'
+for clean in --env-clean --strict; do
+	gives 0 "with $clean it is not" env NODE_ENV=some \
+		guard run -q $clean -- sh -c 'echo "$NODE_ENV"'
+	is "$(cat "$out")" '' 'it is unset'
+done
+gives 0 '--env passes it on with --env-clean' env NODE_ENV=some \
+	guard run --name clean --env-clean --env NODE_ENV -- \
+	sh -c 'echo "$NODE_ENV"; echo 1 >of-clean'
+is "$(cat "$out")" some 'it has its value'
+gives 0 'a later command of the run is clean as well' env CC=some \
+	guard exec -q clean -- sh -c 'echo "$CC"'
+is "$(cat "$out")" '' 'it does not get other variables'
+gives 0 'a run with a variable that no list has is pending' \
+	env CC=never-on-disk guard run -q --name cc -- sh -c 'echo 1 >of-cc'
+gives 0 'a later command of the run gets the variables of its caller' \
+	env CC=later guard exec -q cc -- sh -c 'echo "$CC"'
+is "$(cat "$out")" later 'it has the value of now'
+no 'no value is stored' grep -rq never-on-disk "$state"
+gives 0 'the one is discarded' guard discard -y clean
+gives 0 'the other, too' guard discard -y cc
 gives 0 'the option that guard names exposes the socket' \
 	guard run --ro "$T/ask" --ro "$bus" -- \
 	perl "$T/ask" "$bus"

@@ -10,6 +10,7 @@
 #include "guard/rules/risk.h"
 #include "guard/sandbox/filter_calls.h"
 #include "guard/sandbox/places.h"
+#include "guard/sandbox/sandbox.h"
 
 static int read_profile(const char *path, const char *text, struct err *err)
 {
@@ -30,6 +31,8 @@ static int read_text(const char *path, const char *text, struct err *err)
 		return filter_calls_check(path, text, err);
 	if (strcmp(path, PLACES_LIST) == 0)
 		return places_check(path, text, err);
+	if (strcmp(path, VARIABLES_LIST) == 0)
+		return sandbox_environ_check(path, text, err);
 	return fail(err, EINVAL, "'%s':1: nothing reads this text", path);
 }
 

@@ -138,6 +138,12 @@ static const struct {
 	{"mcp --api-key abcd1234efgh y\n", "mcp --api-key  y\n"},
 	{"mcp --api-key=abcd1234efgh y\n", "mcp --api-key= y\n"},
 	{"log in with ghp_0123456789abcdefghij now\n", "log in with  now\n"},
+	{"sent eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln-_ to x\n",
+	 "sent  to x\n"},
+	{"charge sk_live_0123456789abcdef\n", "charge \n"},
+	{"git clone ssh://git@git.example/x\n", NULL},
+	{"git clone ssh://me:pw@git.example/x\n",
+	 "git clone ssh://git.example/x\n"},
 	{"git clone https://me:pw@git.example/x\n",
 	 "git clone https://git.example/x\n"},
 	{"-----BEGIN RSA PRIVATE KEY-----\nabc\ndef\n"
