@@ -2,12 +2,15 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/inside.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/cli/agent_show.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
 #include "guard/cli/run_parse.h"
+#include "guard/sandbox/inherited_state.h"
 #include "guard/state/unstored.h"
 
 /* ---- signals after the end of the command ---- */
@@ -163,6 +166,50 @@ static const struct run_ui ui = {
 
 /* ---- guard run, guard exec ---- */
 
+/* In a run, `guard run -- CMD` is CMD. Options that would change what the
+ * command may do are refused: the sandbox around it is final. */
+static int exec_inside(const struct options *o, struct err *err)
+{
+	static const char *const harmless[] = {
+		"env",	 "agent", "shared-cache", "versions", "name",
+		"quiet", NULL};
+	const char *name;
+	char **env;
+	size_t i;
+	int num;
+
+	for (i = 0; i < o->given_count; i++) {
+		name = o->given[i].option->name;
+		if (name && !mem_list_has(harmless, name) &&
+		    !(o->net == OPTION_NET_HOST && strcmp(name, "net") == 0))
+			return fail(err, EPERM,
+				    "--%s: this is inside a run%s, whose "
+				    "sandbox is final: give the option to the "
+				    "`guard run` outside",
+				    name, inside_label());
+	}
+	if (run_parse_env(o->env, err) < 0)
+		return -err->num;
+	if (o->dir && chdir(o->dir) < 0)
+		return fail_errno(err, "-C %s", text_quote(o->dir));
+	for (env = o->env; env && *env; env++)
+		if (strchr(*env, '='))
+			(void)putenv(*env);
+	output_print("inside a run%s already: the command starts in its "
+		     "sandbox",
+		     inside_label());
+	inherited_state_restore(inherited_state_get());
+	(void)execvp(o->operands[0], o->operands);
+	num = errno;
+	/* A directory of PATH may not be searched. */
+	if (num == EACCES && !strchr(o->operands[0], '/') &&
+	    !path_has_program(o->operands[0]))
+		num = ENOENT;
+	(void)fail_num(err, num, "run %s", text_quote(o->operands[0]));
+	output_error(err);
+	return num == ENOENT ? RUN_STATUS_NOT_FOUND : RUN_STATUS_NO_EXEC;
+}
+
 int cmd_run(const struct options *o, struct context *c, struct err *err)
 {
 	struct parsed p = {0};
@@ -173,7 +220,9 @@ int cmd_run(const struct options *o, struct context *c, struct err *err)
 		got = fail(err, EINVAL,
 			   "no command given: guard run [options] -- COMMAND "
 			   "[ARGS...]");
-	if (got == 0 && o->why)
+	if (got == 0 && inside_run())
+		got = exec_inside(o, err);
+	else if (got == 0 && o->why)
 		got = cmd_explain_paths(&p.options, o->why, false, err);
 	else if (got == 0)
 		got = run_command(&p.options, &ui);

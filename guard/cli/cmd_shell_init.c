@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/dirtree.h"
+#include "base/inside.h"
 #include "base/path.h"
 #include "guard/agent/agent.h"
 #include "guard/cli/commands.h"
@@ -65,7 +66,7 @@ int cmd_shell_init(const struct options *o, struct context *c, struct err *err)
 	if (!fish && strcmp(shell, "bash") != 0 && strcmp(shell, "zsh") != 0)
 		return options_usage_error(o, "expected bash, zsh or fish");
 	/* Agents inside a run are in its sandbox already. */
-	if (!getenv("GUARD_RUN"))
+	if (!inside_run())
 		names = list_programs();
 	for (name = names; name && *name; name++)
 		print_function(fish, *name);

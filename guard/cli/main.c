@@ -83,12 +83,27 @@ static int call_verb(const struct options *o, struct err *err)
 	return functions[verb - options_verbs](o, &c, err);
 }
 
+/* Whether the call does something in a run, too: `run` executes its command,
+ * and `shell-init` must not stop a shell's start. */
+static bool works_inside(const struct verb *verb, char **argv)
+{
+	for (; *argv && strcmp(*argv, "--") != 0; argv++)
+		if (strcmp(*argv, "--help") == 0 || strcmp(*argv, "-h") == 0)
+			return true;
+	return strcmp(verb->name, "run") == 0 ||
+	       strcmp(verb->name, "shell-init") == 0;
+}
+
 static int run_verb(const struct verb *verb, int argc, char **argv)
 {
 	struct options o;
 	struct err err;
 	int status = failure_status(verb->name);
 
+	if (!works_inside(verb, argv) && state_check_outside(&err) < 0) {
+		output_error(&err);
+		return STATUS_REFUSED;
+	}
 	switch (options_parse(verb, argc, argv, &o)) {
 	case OPTIONS_HELP:
 		status = STATUS_OK;

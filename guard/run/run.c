@@ -159,7 +159,7 @@ static void name_doctor(struct err *err)
 {
 	size_t len = strlen(err->text);
 
-	if (!getenv("GUARD_RUN") && !strstr(err->text, "guard doctor"))
+	if (!strstr(err->text, "guard doctor"))
 		(void)snprintf(err->text + len, sizeof(err->text) - len,
 			       " (guard doctor checks all that a run needs)");
 }

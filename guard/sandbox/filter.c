@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/inside.h"
 #include "guard/sandbox/filter_calls.h"
 
 #if defined(__x86_64__)
@@ -290,7 +291,7 @@ static void compare_argument(struct buf *to, int nr, unsigned int arg,
 /* Numbers of the calls with checked arguments, by architecture; -1: none. */
 struct syscall_numbers {
 	int ioctl, socket, socketpair, clone, unshare, mknod, mknodat,
-		personality;
+		personality, prctl;
 };
 
 static const struct syscall_numbers native = {
@@ -306,6 +307,7 @@ static const struct syscall_numbers native = {
 #endif
 	.mknodat = SYS_mknodat,
 	.personality = SYS_personality,
+	.prctl = SYS_prctl,
 };
 
 #ifdef X32_BIT
@@ -318,6 +320,7 @@ static const struct syscall_numbers i386 = {
 	.mknod = 14,
 	.mknodat = 297,
 	.personality = 136,
+	.prctl = 172,
 };
 #endif
 
@@ -344,6 +347,15 @@ static void restrict_personality(struct buf *to,
 
 	compare_argument(to, n->personality, 0, UINT32_MAX, good, COUNT(good),
 			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
+}
+
+/* The answer that inside_run() waits for. */
+static void answer_inside(struct buf *to, const struct syscall_numbers *n)
+{
+	static const uint32_t option = INSIDE_OPTION;
+
+	compare_argument(to, n->prctl, 0, UINT32_MAX, &option, 1,
+			 REFUSE(INSIDE_ERRNO), SECCOMP_RET_ALLOW);
 }
 
 /* From linux/fscrypt.h, which is incomplete in old headers. */
@@ -446,6 +458,7 @@ static void emit_arguments(struct buf *to, const struct syscall_numbers *n,
 	}
 	restrict_mknod(to, n);
 	restrict_personality(to, n);
+	answer_inside(to, n);
 	emit_return(to, SECCOMP_RET_ALLOW);
 }
 

@@ -195,14 +195,7 @@ int userns_explain(int num, const char *step, struct err *err)
 {
 	bool denied = num == EPERM || num == EACCES;
 	const char *off = NULL;
-	const char *run = getenv("GUARD_RUN");
 
-	if (denied && run && is_filtered())
-		return fail(err, num,
-			    "this is inside run %s, and runs cannot be nested: "
-			    "start the command without guard, or outside with "
-			    "`guard exec %s -- COMMAND`",
-			    text_quote(run), text_quote(run));
 	if (num == EPERM && userns_is_chrooted())
 		return explain_chroot(err);
 	if (denied &&

@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/inside.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -150,6 +151,15 @@ void state_close(struct state *st)
 	free(TAKE(st->home));
 }
 
+int state_check_outside(struct err *err)
+{
+	return inside_run() ? fail(err, EPERM,
+				   "this is inside a run%s, which cannot reach "
+				   "guard's state: use guard outside of it",
+				   inside_label())
+			    : 0;
+}
+
 int state_open(struct state *ret, struct err *err)
 {
 	struct state st = {
@@ -157,6 +167,8 @@ int state_open(struct state *ret, struct err *err)
 	struct err why;
 	int made = 0;
 
+	if (state_check_outside(err) < 0)
+		return -err->num;
 	st.home = state_find_home(&why);
 	st.path = find_state_path(st.home, &why, err);
 	if (st.path) {
@@ -169,13 +181,6 @@ int state_open(struct state *ret, struct err *err)
 		    0 ||
 	    (made = open_state_subdir(st.fd, "trash", &st.trash_fd, err)) < 0) {
 		state_close(&st);
-		if (getenv("GUARD_RUN"))
-			return fail(err, EPERM,
-				    "this is inside run %s, which cannot reach "
-				    "guard's state: commands here already run "
-				    "in its sandbox and need no guard; run "
-				    "other guard commands outside",
-				    text_quote(getenv("GUARD_RUN")));
 		return err_context(err, "guard's state");
 	}
 	clock_keep(st.fd, made);

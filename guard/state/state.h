@@ -24,11 +24,13 @@ struct state {
  * unknown. */
 char *state_find_home(struct err *why);
 
+/* -EPERM inside a run, where the state is masked. */
+int state_check_outside(struct err *err);
+
 /*
  * Opens the state and creates missing parts; the caller closes it with
- * state_close(). Refused: a process inside a run (GUARD=1 and no visible
- * state), and a state that is a symbolic link, belongs to another user, or is
- * accessible for others.
+ * state_close(). Refused: a process inside a run, and a state that is a
+ * symbolic link, belongs to another user, or is accessible for others.
  */
 int state_open(struct state *ret, struct err *err);
 void state_close(struct state *st);

@@ -88,5 +88,5 @@ ok 'the run is discarded' guard discard -y
 
 gives 1 'the example cannot be used inside of a run' \
 	guard run -q -- "$example"
-says "$err" 'inside run'
+says "$err" 'inside a run'
 finish

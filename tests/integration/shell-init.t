@@ -46,6 +46,13 @@ for shell in bash zsh fish; do
 	gives 0 "$shell: shell-init inside a run is accepted" \
 		guard run -q -- guard shell-init $shell
 	is "$(cat "$out")" '' '... and prints no function'
+	gives 3 "$shell: a function from outside works in a run" \
+		guard run -q -- $shell -c "$(guard shell-init $shell)
+			claude one"
+	is "$(cat "$out")" 'inside claude [one] []' '... and is the command'
+	gives 0 "$shell: a variable does not switch the functions off" \
+		env GUARD_RUN=x guard shell-init $shell
+	says "$out" 'guard run -- claude'
 done
 gives 2 'shell-init without a shell is refused' guard shell-init
 says "$err" 'expected bash, zsh or fish'

@@ -13,10 +13,12 @@
 #include <string.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/inside.h"
 #include "guard/sandbox/filter.h"
 #include "base/auto.h"
 #include "guard/sandbox/filter_calls.h"
@@ -324,6 +326,22 @@ static void no_device_node_can_be_made(void **state)
 	filters_free(&f);
 }
 
+static void prctl_says_that_this_is_a_run(void **state)
+{
+	struct filters f = {0};
+	struct err err;
+
+	(void)state;
+	assert_false(inside_run());
+	assert_int_equal(filters_make(&(struct filter_options){0}, &f, &err),
+			 0);
+	assert_int_equal(ask(&f.arguments, SYS_prctl, INSIDE_OPTION, 0, 0),
+			 SECCOMP_RET_ERRNO | INSIDE_ERRNO);
+	assert_int_equal(ask(&f.arguments, SYS_prctl, PR_SET_NAME, 0, 0),
+			 SECCOMP_RET_ALLOW);
+	filters_free(&f);
+}
+
 static void an_executable_stack_is_no_personality(void **state)
 {
 	struct filters f = make(false);
@@ -391,6 +409,7 @@ int main(void)
 		cmocka_unit_test(
 			only_tcp_udp_and_ping_are_left_of_the_internet),
 		cmocka_unit_test(no_device_node_can_be_made),
+		cmocka_unit_test(prctl_says_that_this_is_a_run),
 		cmocka_unit_test(an_executable_stack_is_no_personality),
 		cmocka_unit_test(only_renames_and_failures_are_asked_about),
 	};

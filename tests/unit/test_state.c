@@ -105,7 +105,7 @@ static void relative_guard_home_is_refused(void **given)
 	assert_int_equal(setenv("GUARD_HOME", p->state.path, 1), 0);
 }
 
-static void inside_a_run_the_state_is_asked_for_outside(void **given)
+static void a_variable_makes_no_run(void **given)
 {
 	struct place *p = *given;
 	struct state second;
@@ -113,8 +113,8 @@ static void inside_a_run_the_state_is_asked_for_outside(void **given)
 
 	assert_int_equal(setenv("GUARD_RUN", "abc", 1), 0);
 	assert_int_equal(setenv("GUARD_HOME", "/proc/nowhere", 1), 0);
-	assert_int_equal(state_open(&second, &err), -EPERM);
-	assert_non_null(strstr(err.text, "inside run 'abc'"));
+	assert_true(state_open(&second, &err) < 0);
+	assert_null(strstr(err.text, "inside"));
 	assert_int_equal(unsetenv("GUARD_RUN"), 0);
 	assert_int_equal(setenv("GUARD_HOME", p->state.path, 1), 0);
 }
@@ -220,7 +220,7 @@ int main(void)
 		CASE(state_is_private_and_whole),
 		CASE(state_that_others_may_enter_is_refused),
 		CASE(relative_guard_home_is_refused),
-		CASE(inside_a_run_the_state_is_asked_for_outside),
+		CASE(a_variable_makes_no_run),
 		CASE(project_is_the_work_tree_around_a_folder),
 		CASE(home_in_git_does_not_swallow_its_projects),
 		CASE(forbidden_projects_are_refused_with_the_way_out),
