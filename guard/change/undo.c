@@ -367,6 +367,7 @@ int undo_plan(struct undo *u, struct err *err)
 		struct plan_options options = {
 			.git_apart = !u->last.git,
 			.partial = done->only != NULL,
+			.keep_added = true,
 			.now_notes = &root->now,
 		};
 

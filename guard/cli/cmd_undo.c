@@ -129,13 +129,14 @@ static int undo_transaction(struct undo *u, struct err *err)
 			return -err->num;
 	for (i = 0; i < u->change.root_count; i++) {
 		plan_print_owners(&u->change.roots[i].plan);
+		plan_print_choices(&u->change.roots[i].plan);
 		times &= plan_is_times(&u->change.roots[i].plan);
 	}
+	if (is_undo_blocked(u))
+		return STATUS_REFUSED;
 	/* The list has none of them. */
 	if (times && changeset_has_steps(&u->change))
 		output_print("that changes only times of files or directories");
-	if (is_undo_blocked(u))
-		return STATUS_REFUSED;
 	if (!u->dry) {
 		if (plan_summary_count(&u->change, &counts, err) < 0)
 			return -err->num;

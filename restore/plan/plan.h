@@ -172,6 +172,9 @@ struct plan_options {
 	bool additive; /* never delete, never replace a directory by a file */
 	bool missing_only; /* existing entries stay unchanged and are counted in
 			      left */
+	/* Entries that the user added to a directory that is to be deleted stay
+	 * there, with the directory, and are no conflict. Sockets always do. */
+	bool keep_added;
 	bool keep_git; /* never delete a .git unless a path names it */
 	/* The content of a .git is skipped unless a path names the .git or an
 	 * entry in it. A named .git is taken completely, and refused when HEAD,

@@ -11,6 +11,7 @@
 struct finding {
 	struct conflict what;
 	bool hard; /* no decision of the user can delete it */
+	bool stays; /* needs no decision: it stays, and its directory, too */
 };
 
 struct below {
@@ -77,6 +78,8 @@ static int check_below_change(void *arg, const char *path,
 		return got < 0 ? got : 0;
 	add_finding(b, a ? CONFLICT_CHANGED_NOW : CONFLICT_ADDED_BELOW, whole,
 		    a && S_ISDIR(n->mode) && !S_ISDIR(a->mode));
+	b->found.items[b->found.count - 1].stays =
+		!a && (S_ISSOCK(n->mode) || b->pl->options->keep_added);
 	if (!a || (a->mode & S_IFMT) != (n->mode & S_IFMT)) {
 		free(b->skip);
 		b->skip = TAKE(whole);
@@ -179,11 +182,12 @@ static bool is_all_resolved(const struct below *b, bool theirs)
 	size_t i;
 
 	for (i = 0; i < b->found.count; i++) {
+		const struct finding *f = &b->found.items[i];
 		enum plan_resolve resolve =
-			planner_resolve(b->pl, b->found.items[i].what.path);
+			planner_resolve(b->pl, f->what.path);
 
 		if (resolve != RESOLVE_THEIRS &&
-		    (theirs || resolve != RESOLVE_OURS))
+		    (theirs || (resolve != RESOLVE_OURS && !f->stays)))
 			return false;
 	}
 	return true;

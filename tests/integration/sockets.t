@@ -74,4 +74,17 @@ echo edit >>file
 gives 0 'apply is no conflict' guard apply -y
 is "$(stat -c %F both) $(tail -1 file) $(cat new)" 'socket edit n' \
 	"... and keeps the user's"
+
+guard discard -y -q
+mkdir -p gone/deep
+echo old >gone/deep/old
+ok 'a run deletes a directory in which the user binds sockets' \
+	guard run -q -- rm -r gone
+perl "$HOME/bind" gone/s gone/deep/s
+gives 0 'apply deletes the rest' guard apply -y --yes-to all
+says "$err" "your version is kept: 'gone/deep/s': new here"
+is "$(find gone -type f) $(find gone -type s | sort | tr '\n' ' ')" \
+	' gone/deep/s gone/s ' '... and keeps the sockets'
+gives 0 'undo is accepted' guard undo -y
+is "$(cat gone/deep/old)" old '... and the file is back'
 finish

@@ -637,4 +637,24 @@ ok 'the repository is intact' git fsck --strict
 ok 'redo applies it again' guard redo -y
 is "$(git log -1 --format=%s) $(cat b)" 'b b' 'the commit is back'
 
+# --- what the user added to a directory that the action made ---
+mkdir "$HOME/added"
+cd "$HOME/added" || exit 99
+guard run -q -- sh -c 'mkdir -p pkg/sub; echo 1 >pkg/a.py; echo 1 >pkg/sub/b.py'
+guard apply -y -q
+mkdir pkg/__pycache__
+echo 2 >pkg/__pycache__/a.pyc
+echo mine >pkg/sub/mine
+gives 0 'undo is accepted beside new files' guard undo -y
+says "$err" "your version is kept: 'pkg/__pycache__': new here"
+is "$(find . -type f | sort | tr '\n' ' ')" \
+	'./pkg/__pycache__/a.pyc ./pkg/sub/mine ' \
+	'... which stay, without the files of the action'
+gives 0 'redo is accepted' guard redo -y
+is "$(cat pkg/a.py pkg/sub/b.py pkg/sub/mine | tr '\n' ' ')" '1 1 mine ' \
+	'... and the files are back'
+echo edit >pkg/sub/b.py
+gives 1 'undo of an edited file beside them is refused' guard undo -y
+says "$err" "'pkg/sub/b.py'"
+
 finish

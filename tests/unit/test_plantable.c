@@ -281,6 +281,7 @@ static void make_plan(const struct cell *c, struct plan *ret)
 {
 	struct plan_options options = {
 		.resolve = c->resolve,
+		.keep_added = c->resolve == RESOLVE_NOT,
 		.refuse_special = c->resolve != RESOLVE_NOT,
 		.our_label = "project",
 		.their_label = "run",
