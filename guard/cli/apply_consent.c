@@ -4,6 +4,7 @@
 
 #include "base/parse.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "guard/cli/apply_report.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/follow.h"
@@ -22,6 +23,10 @@ void apply_consent_free(struct apply_consent *a)
 		free(a->askable.items[i].shown);
 	}
 	VEC_FREE(&a->askable);
+	for (i = 0; a->products && i < a->in->change.root_count; i++)
+		VEC_FREE(&a->products[i]);
+	free(a->products);
+	mem_list_free(&a->product_paths);
 	mem_list_free(&a->named);
 	judged_run_free(&a->judged);
 }
@@ -127,6 +132,42 @@ static int judge_plans(struct apply_consent *a, size_t left_out,
 	return c->copies.count > before;
 }
 
+/* A product of a build that the user made, too, is no reason to refuse the
+ * sources: the user's stays, and the next build makes it again. True if there
+ * are such conflicts. */
+static bool keep_products(struct apply_consent *a)
+{
+	const struct judgement *judged = &a->judged.judgement;
+	size_t roots = a->in->change.root_count, i, k;
+	bool any = false;
+
+	if (!a->products)
+		a->products = mem_zalloc(roots * sizeof(*a->products));
+	for (i = 0; i < roots && i < judged->count; i++) {
+		struct changeset_root *root = &a->in->change.roots[i];
+		const struct conflict_list *found = &root->plan.conflicts;
+
+		for (k = 0; k < found->count && !a->in->changes.roots[i].home;
+		     k++) {
+			if (!loss_conflict_is_generated(
+				    &judged->views[i],
+				    apply_plan_root_path(a->in, i),
+				    &found->items[k]))
+				continue;
+			mem_list_add(&a->product_paths, found->items[k].path);
+			*VEC_ADD(&a->products[i]) = (struct plan_choice){
+				.path = a->product_paths[a->product_count++],
+				.resolve = RESOLVE_OURS,
+			};
+			any = true;
+		}
+		SORT_BY_PATH(a->products[i].items, a->products[i].count, path);
+		root->choices = a->products[i].items;
+		root->choice_count = a->products[i].count;
+	}
+	return any;
+}
+
 /*
  * Plans that refuse the loss of only copies. A change that is left out may have
  * been the other copy of a file, so that the losses are judged again when more
@@ -146,7 +187,7 @@ static int plan_and_judge(struct apply_consent *a, struct err *err)
 		got = a->is_judged && a->judged_without == left_out
 			      ? 0
 			      : judge_plans(a, left_out, err);
-	} while (got > 0);
+	} while (got > 0 || (got == 0 && keep_products(a)));
 	return got;
 }
 

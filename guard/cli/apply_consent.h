@@ -32,6 +32,13 @@ struct apply_consent {
 	/* Refused without a yes of its own: listed as if that was said already,
 	 * and then asked about. */
 	VEC(struct asked) askable;
+	/* Decisions for the user's products of a build, by root. */
+	struct plan_choices {
+		struct plan_choice *items;
+		size_t count, capacity;
+	} * products;
+	char **product_paths;
+	size_t product_count;
 };
 
 /* Makes the plans, and judges their changes. */

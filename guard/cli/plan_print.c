@@ -171,11 +171,19 @@ static char *conflict_line(const struct plan *plan, const struct conflict *c)
 	return mem_printf("%s: %s", text_quote(path), conflict_text(c->kind));
 }
 
+#define KEPT_SHOWN 20
+
 void plan_print_choices(const struct plan *plan)
 {
 	size_t i;
 
 	for (i = 0; i < plan->kept.count; i++) {
+		/* One more is as short as a line that counts it. */
+		if (i == KEPT_SHOWN && plan->kept.count > i + 1) {
+			report_note("and %zu more: --json lists them",
+				    plan->kept.count - i);
+			break;
+		}
 		auto_free char *text =
 			conflict_line(plan, &plan->kept.items[i]);
 

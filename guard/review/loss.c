@@ -497,8 +497,9 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	if (!git && c->now.mode && (!S_ISREG(c->now.mode) || c->now.size))
 		return LOSS_NONE;
 	if (!git)
-		return loss_generated(j->view->root, NULL, c) ? LOSS_GENERATED
-							      : LOSS_UNKNOWN;
+		return loss_generated(j->view->root, NULL, c->path)
+			       ? LOSS_GENERATED
+			       : LOSS_UNKNOWN;
 	j->losses->repository = true;
 	if (gitcopies_is_staged(git, c->path, &c->old))
 		return LOSS_IN_GIT;
@@ -511,7 +512,7 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 		return copy == GITCOPY_CURRENT ? LOSS_IN_GIT : LOSS_IN_HISTORY;
 	if (is_among(j, &j->taken, c))
 		return LOSS_COPIED;
-	if (loss_generated(j->view->root, git, c))
+	if (loss_generated(j->view->root, git, c->path))
 		return LOSS_GENERATED;
 	if (is_left_in_git(j, c))
 		return LOSS_NO_COPY;
@@ -613,6 +614,17 @@ void loss_judge_home(struct view *v)
 		    !v->items[i].moved_across)
 			v->items[i].loss = LOSS_HOME;
 	}
+}
+
+bool loss_conflict_is_generated(struct view *v, const char *path,
+				const struct conflict *c)
+{
+	AUTO(losses) struct losses ignored = {0};
+	AUTO(judge)
+	struct judge j = {.view = v, .path = path, .losses = &ignored};
+
+	return c->kind <= CONFLICT_CHANGED_NOW && v->root &&
+	       loss_generated(v->root, find_git(&j, c->path), c->path);
 }
 
 void loss_judge(struct view *v, const char *path, struct losses *ret)

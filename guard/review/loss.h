@@ -13,6 +13,7 @@
 #define GUARD_REVIEW_LOSS_H
 
 #include "guard/review/view.h"
+#include "restore/plan/plan.h"
 
 /* A ref that lost commits. */
 struct loss_ref {
@@ -38,6 +39,11 @@ void losses_free(struct losses *l);
 /* Fills in the losses of a view of a live layer over the directory path.
  * Unreadable files are LOSS_UNKNOWN. */
 void loss_judge(struct view *v, const char *path, struct losses *ret);
+
+/* Whether both sides changed, made or deleted a file that tools make again, and
+ * that git does not track. path: the directory of the view. */
+bool loss_conflict_is_generated(struct view *v, const char *path,
+				const struct conflict *c);
 
 /* Takes back the losses of refs that the user has moved since the run began.
  */

@@ -244,22 +244,21 @@ static bool is_cleaned(const struct changes_root *root, const char *path)
 }
 
 bool loss_generated(const struct changes_root *root,
-		    const struct gitcopies *git, const struct change *c)
+		    const struct gitcopies *git, const char *path)
 {
 	static const char *const outputs[] = {".i", ".s", NULL};
 	/* A person makes such files, too. */
 	static const char *const packed[] = {".pc",  ".map", ".gz",  ".tgz",
 					     ".bz2", ".xz",  ".zst", ".tar",
 					     ".zip", NULL};
-	bool ignored = git && gitcopies_is_ignored(git, c->path);
-	bool compiled = ends_in(c->path, outputs) && has_source(root, c->path);
+	bool ignored = git && gitcopies_is_ignored(git, path);
+	bool compiled = ends_in(path, outputs) && has_source(root, path);
 
-	if (git && gitcopies_is_tracked(git, c->path))
+	if (git && gitcopies_is_tracked(git, path))
 		return false;
-	return (ignored && (compiled || is_ignored_output(c->path))) ||
-	       is_in_filled_dir(root, c->path) ||
-	       (is_product(root, c->path, ignored) &&
-		(ignored || has_build(root, c->path))) ||
-	       ((compiled || ends_in(c->path, packed)) &&
-		is_cleaned(root, c->path));
+	return (ignored && (compiled || is_ignored_output(path))) ||
+	       is_in_filled_dir(root, path) ||
+	       (is_product(root, path, ignored) &&
+		(ignored || has_build(root, path))) ||
+	       ((compiled || ends_in(path, packed)) && is_cleaned(root, path));
 }

@@ -10,7 +10,7 @@
  * git ignores, or for which a build or the source is there; and files in a
  * directory that tools fill. git: the repository, or NULL. */
 bool loss_generated(const struct changes_root *root,
-		    const struct gitcopies *git, const struct change *c);
+		    const struct gitcopies *git, const char *path);
 /* The change is of a file in .git that names commits. */
 bool loss_refs_may_change(const struct change *c);
 /* Adds the refs of the .git in the directory path that lose commits. */

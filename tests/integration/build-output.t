@@ -227,4 +227,41 @@ for file in .vim/x.vim .dir-locals.el .idea/workspace.xml .svn/hooks .exrc; do
 	says "$err" "'$file'"
 done
 
+# --- products that the run and the user built ---
+mkdir "$HOME/both"
+cd "$HOME/both" || exit 99
+git init -q .
+printf '*.o\n__pycache__/\nbuild/\n' >.gitignore
+printf 'a.o: a.c b.h\n\t(printf "\\177ELF\\0"; cat a.c b.h) >a.o\n' >Makefile
+echo old | tee a.c >b.h
+echo old >notes.d
+git add .
+git commit -qm old
+make -s
+elf='printf "\177ELF"'
+guard run -q -- sh -c "echo new >a.c; make -s; mkdir __pycache__ build
+	$elf >b.o; echo run | tee build/x __pycache__/a.cpython-311.pyc"
+sh -c "echo edit >b.h; make -s; mkdir __pycache__ build
+	$elf | cat - a.c >b.o; echo user | tee build/x __pycache__/a.cpython-311.pyc" \
+	>/dev/null
+gives 0 'apply is no conflict over products of both sides' guard apply -y
+for file in a.o __pycache__/a.cpython-311.pyc build/x; do
+	says "$err" "your version is kept: '$file':"
+done
+is "$(cat a.c build/x | tr '\n' ' ')" 'new user ' \
+	'... it takes the source, and keeps the products'
+no '... and make builds them again' make -q
+make -s
+is "$(tr -d '\0' <a.o | tr '\n' ' ')" "$(printf '\177ELFnew edit ')" \
+	'... from the sources of both sides'
+gives 0 'undo is accepted' guard undo -y
+is "$(cat a.c build/x | tr '\n' ' ')" 'old user ' '... and takes it back'
+guard discard -qy
+guard run -q -- sh -c 'rm a.o; echo run >notes.d; echo run >a.c'
+make -sB
+echo user >notes.d
+gives 1 'a file of a person is a conflict' guard apply -y
+says "$err" "conflict: 'notes.d'"
+silent "$err" "conflict: 'a.o'"
+
 finish
