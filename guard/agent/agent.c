@@ -1,5 +1,6 @@
 #include "guard/agent/agent.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -156,48 +157,42 @@ static const struct {
 
 /* The first argument that is no option; NULL: none, or the program is in the
  * text of an option. */
-static const char *find_operand(const struct launcher *l, char *const *argv)
+static char *const *find_operand(const struct launcher *l, char *const *argv)
 {
 	for (; *argv && (*argv)[0] == '-'; argv++) {
 		auto_free char *word = mem_printf(" %s ", *argv);
 
 		if (strcmp(*argv, "--") == 0)
-			return argv[1];
+			return argv[1] ? argv + 1 : NULL;
 		if (strcmp(*argv, "-c") == 0 || strcmp(*argv, "--call") == 0)
 			return NULL;
 		if (argv[1] && strstr(l->values, word))
 			argv++;
 	}
-	return *argv;
+	return *argv ? argv : NULL;
 }
 
-/* "name@1.2", "name==1.2", "name[extra]" without the suffix. A package of an
- * unknown scope is no known agent, whatever its name. */
-static char *agent_of_package(const char *package)
+/* "name@1.2", "name==1.2", "name[extra]" without the suffix. */
+static char *package_name(const char *package)
 {
 	size_t at = *package == '@';
-	auto_free char *name =
-		mem_strndup(package, at + strcspn(package + at, "@=<>~[ "));
-	size_t i;
 
-	for (i = 0; i < sizeof(packages) / sizeof(*packages); i++)
-		if (strcmp(packages[i].package, name) == 0)
-			return mem_strdup(packages[i].agent);
-	return mem_strdup(*name == '@' ? "" : path_name(name));
+	return mem_strndup(package, at + strcspn(package + at, "@=<>~[ "));
 }
 
-/* The name of the program that argv is, or that a launcher in it
- * fetches and starts (`npx NAME`, `uvx NAME`...), to free; "" when that cannot
- * be told. Pure. */
-static char *agent_program(char *const *argv)
+/* The word of argv that names the program: argv[0], or the package that a
+ * launcher fetches and starts (`npx NAME`, `uvx NAME`...). Returns NULL if
+ * there is none. *ret_name is the name, without directory or version, for the
+ * caller to free. */
+static char *const *find_program(char *const *argv, char **ret_name)
 {
 	size_t i, n;
 
 	if (!argv || !argv[0])
-		return mem_strdup("");
+		return NULL;
 	for (i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
 		const struct launcher *l = &launchers[i];
-		const char *operand;
+		char *const *operand;
 
 		for (n = 0; n < 3 && l->words[n]; n++)
 			if (!argv[n] || strcmp(n ? argv[n] : path_name(argv[0]),
@@ -206,9 +201,59 @@ static char *agent_program(char *const *argv)
 		if (n < 3 && l->words[n])
 			continue;
 		operand = find_operand(l, argv + n);
-		return operand ? agent_of_package(operand) : mem_strdup("");
+		if (operand)
+			*ret_name = package_name(*operand);
+		return operand;
 	}
-	return mem_strdup(path_name(argv[0]));
+	*ret_name = mem_strdup(path_name(argv[0]));
+	return argv;
+}
+
+/* The agent of a command: the name of its program, or the shipped profile that
+ * knows it as an adapter; "" if it is unknown. A package of an unknown scope is
+ * no known agent, whatever its name. For the caller to free. Pure. */
+static char *agent_program(char *const *argv)
+{
+	auto_free char *name = NULL, *line = NULL;
+	const char *agent;
+	size_t i;
+
+	if (!find_program(argv, &name))
+		return mem_strdup("");
+	for (i = 0; i < sizeof(packages) / sizeof(*packages); i++)
+		if (strcmp(packages[i].package, name) == 0)
+			return mem_strdup(packages[i].agent);
+	line = mem_printf("\nacp %s", name);
+	for (i = 0; (agent = profile_shipped_name(i)); i++) {
+		const char *at = strstr(profile_shipped(agent), line);
+
+		if (at && isspace(at[strlen(line)]))
+			return mem_strdup(agent);
+	}
+	return mem_strdup(*name == '@' ? "" : path_name(name));
+}
+
+/* Whether a line of the profile says that the command talks to an editor. One
+ * on a terminal does not. */
+static bool talks_acp(const struct profile *p, char *const *argv)
+{
+	auto_free char *agent = agent_program(argv), *name = NULL;
+	char *const *at = find_program(argv, &name);
+	const struct profile_item *item = NULL;
+
+	if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
+		return false;
+	while (at && (item = profile_next(p, PROFILE_ACP, item))) {
+		auto_free char *words = mem_strdup(item->value);
+		char *rest = NULL, *word = strtok_r(words, " \t", &rest);
+		bool fits = strcmp(word, agent) == 0 || strcmp(word, name) == 0;
+
+		while (fits && (word = strtok_r(NULL, " \t", &rest)))
+			fits = mem_list_has((const char *const *)at + 1, word);
+		if (fits)
+			return true;
+	}
+	return false;
 }
 
 /* ---- selection ---- */
@@ -624,6 +669,7 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 	size = profile_next(&a->profile, PROFILE_TMP_SIZE, NULL);
 	if (size && !o->tmp_size)
 		to->tmp_size = parse_size(size->value);
+	to->acp = o->acp || talks_acp(&a->profile, o->argv);
 	a->nested =
 		!o->nested && !o->strict && wants_nested(a, o, state, project);
 	to->nested = o->nested || a->nested;

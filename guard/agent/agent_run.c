@@ -132,6 +132,8 @@ void agent_describe(const struct agent *a, struct buf *to)
 		buf_printf(to, ", agent: %s", a->name);
 	if (a->nested)
 		buf_add_text(to, " with --nested");
+	if (a->options.acp)
+		buf_add_text(to, ", --acp");
 	if (a->shared)
 		report_warning(
 			"--share-login: the run writes to your real "

@@ -17,7 +17,7 @@
 #define VALUE_MAX 3000
 #define NAME_LEN_MAX 64
 
-enum kind { KIND_PATH, KIND_ENV, KIND_SIZE, KIND_NONE };
+enum kind { KIND_PATH, KIND_ENV, KIND_SIZE, KIND_WORDS, KIND_NONE };
 
 static const struct word {
 	const char *name;
@@ -42,6 +42,7 @@ static const struct word {
 	[PROFILE_NESTED] = {"nested", KIND_NONE, false, false},
 	[PROFILE_TMP_SIZE] = {"tmp-size", KIND_SIZE, false, false},
 	[PROFILE_NOISE] = {"noise", KIND_PATH, false, true},
+	[PROFILE_ACP] = {"acp", KIND_WORDS, false, false},
 };
 
 void profile_free(struct profile *p)
@@ -148,7 +149,8 @@ static int set_item_value(struct profile_item *item, const char *value,
 				    item->word == PROFILE_ENV ? " or NAME=VALUE"
 							      : "");
 	}
-	if (word->kind == KIND_SIZE || word->kind == KIND_ENV) {
+	if (word->kind == KIND_SIZE || word->kind == KIND_ENV ||
+	    word->kind == KIND_WORDS) {
 		item->value = mem_strdup(value);
 		return 0;
 	}
@@ -201,7 +203,7 @@ static int add_profile_line(struct profile *p, const char *file,
 			project ? "a project's file may use ro and hide"
 				: "use home, seed, keys, write, data, code, "
 				  "initial, login, key, history, cache, ro, "
-				  "hide, env, nested, tmp-size or noise");
+				  "hide, env, nested, tmp-size, noise or acp");
 	if (project && !words[i].project)
 		return fail(err, EINVAL,
 			    "'%s' would allow more, and a project's file may "

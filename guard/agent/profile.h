@@ -38,6 +38,10 @@
  *			this value. A relative FILE is in the project
  *	tmp-size SIZE	/tmp in memory
  *	noise GLOB	folded in lists of changes
+ *	acp PROGRAM [WORD...]
+ *			a command, or a package that npx and the like start,
+ *			with these words among its arguments: it talks to an
+ *			editor, and runs as with --acp
  *
  * PATH, DIR and GLOB are absolute or begin with ~/; in a project's file they
  * may be relative to the project. A value of env that begins with ~/ is a path
@@ -85,6 +89,7 @@ enum profile_word {
 	PROFILE_NESTED,
 	PROFILE_TMP_SIZE,
 	PROFILE_NOISE,
+	PROFILE_ACP,
 	PROFILE_WORDS,
 };
 

@@ -39,6 +39,7 @@ struct run_options {
 	const char *agent; /* NULL: by the command's name; "none" */
 	bool share_login; /* the host's own directories of the agent */
 	bool shared_cache; /* one for all projects */
+	bool acp; /* the command talks to an editor: acp_filter.h */
 	char *const *argv;
 	/* The same as words of the command line, for the record: see
 	 * run_open.c. */

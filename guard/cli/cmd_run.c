@@ -171,8 +171,8 @@ static const struct run_ui ui = {
 static int exec_inside(const struct options *o, struct err *err)
 {
 	static const char *const harmless[] = {
-		"env",	 "agent", "shared-cache", "versions", "name",
-		"quiet", NULL};
+		"acp",	    "env",  "agent", "shared-cache",
+		"versions", "name", "quiet", NULL};
 	const char *name;
 	char **env;
 	size_t i;

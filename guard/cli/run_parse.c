@@ -340,6 +340,7 @@ int run_parse(struct parsed *p, const struct options *o, struct err *err)
 		.agent = o->agent,
 		.share_login = o->share_login,
 		.shared_cache = o->shared_cache,
+		.acp = o->acp,
 		.argv = o->operands,
 		.saved_options = saved_options(o),
 	};

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "guard/acp/acp_filter.h"
 #include "guard/agent/agent.h"
 #include "guard/agent/redact.h"
 #include "guard/agent/redactions.h"
@@ -467,6 +468,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	struct redactions redactions = {0};
 	struct err ignored;
 	struct covers covers;
+	char **argv = NULL;
+	char *const *arg;
 	struct start_report start_report;
 	struct sandbox_policy policy = run_policy(run);
 	char **hide, **envp;
@@ -505,6 +508,13 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	envp = make_environ(run, *layers, &dropped);
 	add_header_notes(run, &notes);
 	start_report = (struct start_report){run, &redactions, hide, &dropped};
+	if (o->acp) {
+		mem_list_add(&argv, acp_filter_name);
+		for (arg = o->argv; *arg; arg++)
+			mem_list_add(&argv, *arg);
+		policy.argv = argv;
+		policy.own_program = true;
+	}
 	policy.envp = envp;
 	policy.tmp_fd = tmp;
 	policy.var_tmp_fd = var_tmp;
@@ -523,6 +533,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 		report_note("%s", buf_text(&limits));
 	mem_list_free(&covers.paths.items);
 	mem_list_free(&hide);
+	mem_list_free(&argv);
 	redactions_free(&redactions);
 	sandbox_environ_free(envp);
 	return got;

@@ -161,7 +161,11 @@ static int exec_command(void *arg)
 		b->listener =
 			filter_load_notifier(s->filters->rename_notifier.data,
 					     s->filters->rename_notifier.len);
-	(void)execvp(s->policy->argv[0], s->policy->argv);
+	if (s->program_fd >= 0)
+		(void)execveat(s->program_fd, "", s->policy->argv, environ,
+			       AT_EMPTY_PATH);
+	else
+		(void)execvp(s->policy->argv[0], s->policy->argv);
 	num = errno;
 	if (num == EACCES && !strchr(s->policy->argv[0], '/') &&
 	    !is_in_path(s->policy->argv[0]))

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "guard/sandbox/grant.h"
+#include "guard/sandbox/parser.h"
 
 /* No useful program needs more threads. */
 #define PIDS_DEFAULT 1024
@@ -31,6 +32,8 @@ static int prepare_launch(struct sandbox *sb,
 	s->policy = policy;
 	s->filters = &sb->filters;
 	s->exec_socket_fd = policy->exec_socket_fd;
+	if (policy->own_program && (s->program_fd = parser_open_program()) < 0)
+		return fail_errno(err, "open guard's program");
 	s->tmp_path = fd_path(policy->tmp_fd);
 	s->var_tmp_path = fd_path(policy->var_tmp_fd);
 	s->strict = policy->strict;
@@ -162,6 +165,7 @@ struct sandbox *launch_new(void)
 		.inherited_state = *inherited_state_get(),
 		.socket = -1,
 		.guard_socket = -1,
+		.program_fd = -1,
 		.exec_socket_fd = -1,
 		.tmp_fd = -1,
 		.var_tmp_fd = -1,
@@ -321,6 +325,7 @@ void sandbox_free(struct sandbox **sb)
 	tty_free(&b->tty);
 	fd_close(&b->socket);
 	fd_close(&b->setup.socket);
+	fd_close(&b->setup.program_fd);
 	fd_close(&b->pid_fd);
 	filters_free(&b->filters);
 	sockets_free(&b->setup);

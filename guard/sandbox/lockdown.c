@@ -232,7 +232,7 @@ int lockdown_capabilities(const struct setup *s, struct err *err)
 int lockdown_descriptors(struct setup *s, struct err *err)
 {
 	int *const kept[] = {&s->socket, &s->slave_fd, &s->master_fd,
-			     &s->exec_socket_fd};
+			     &s->exec_socket_fd, &s->program_fd};
 	const size_t count = sizeof(kept) / sizeof(*kept);
 	int fd, next = 3;
 	size_t i;

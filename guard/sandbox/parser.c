@@ -107,7 +107,7 @@ static pid_t clone_child(struct launch *l, int flags)
 	return pid;
 }
 
-static int open_program(void)
+int parser_open_program(void)
 {
 	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 
@@ -124,7 +124,7 @@ int parser_start(const char *word, pid_t *ret_pid, int *ret_fd, struct err *err)
 	 * needed for it. */
 	static const int flags[] = {CLONE_NEWPID, CLONE_NEWUSER | CLONE_NEWPID,
 				    0};
-	auto_close int program = open_program();
+	auto_close int program = parser_open_program();
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	auto_close int own = -1, other = -1;
 	const char *libraries = getenv("LD_LIBRARY_PATH");

@@ -33,6 +33,9 @@
 int parser_start(const char *word, pid_t *ret_pid, int *ret_fd,
 		 struct err *err);
 
+/* The program of this process (O_PATH), or -1 with errno. */
+int parser_open_program(void);
+
 /* In the worker: does all of the above, without a way back. */
 int parser_lock_down(struct err *err);
 

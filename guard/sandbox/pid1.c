@@ -381,7 +381,7 @@ serve_exec_client(const struct setup *first, int conn)
 
 	s.policy = &policy;
 	s.socket = conn;
-	s.exec_socket_fd = s.slave_fd = s.master_fd = -1;
+	s.exec_socket_fd = s.slave_fd = s.master_fd = s.program_fd = -1;
 	if (set_up_exec(&s, &policy, &err) < 0) {
 		(void)message_send(s.socket, MESSAGE_ERROR, err.num, err.text,
 				   -1);

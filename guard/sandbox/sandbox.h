@@ -70,6 +70,7 @@ struct grants;
 
 struct sandbox_policy {
 	char *const *argv; /* the command; argv[0] is found by PATH */
+	bool own_program; /* the command is guard's program, called argv[0] */
 	char *const *envp; /* the complete environment (sandbox_environ()) */
 	const char *cwd; /* absolute; exists in the run */
 	const char *home; /* absolute; NULL: an empty private one */

@@ -59,6 +59,7 @@ struct setup {
 	const struct filters *filters;
 	int socket; /* pid 1's end of the socket pair */
 	int guard_socket; /* guard's end: pid 1 closes it */
+	int program_fd; /* guard's program, for policy->own_program; or -1 */
 	int exec_socket_fd; /* pid 1 accepts exec clients here; or -1 */
 	uid_t uid;
 	gid_t gid;

@@ -91,6 +91,58 @@ static void a_package_of_somebody_else_is_no_agent(void **state)
 	expect("npx https://evil.example/x.tgz", "x.tgz");
 }
 
+static void expect_acp(const char *command, const char *agent, bool wanted)
+{
+	char *text = strdup(command), *save = NULL;
+	char *argv[WORDS + 1] = {NULL};
+	struct profile p = {0};
+	struct err err;
+	const char *shipped = profile_shipped(agent);
+	size_t i;
+
+	expect(command, agent);
+	assert_int_equal(
+		profile_parse(&p, agent, false, shipped, strlen(shipped), &err),
+		0);
+	for (i = 0; i < WORDS; i++)
+		argv[i] = strtok_r(i ? NULL : text, " ", &save);
+	if (talks_acp(&p, argv) != wanted)
+		print_error("%s\n", command);
+	assert_true(talks_acp(&p, argv) == wanted);
+	profile_free(&p);
+	free(text);
+}
+
+static void an_adapter_talks_to_an_editor(void **state)
+{
+	(void)state;
+	/* A command on a terminal does not. */
+	if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
+		skip();
+	expect_acp("claude-agent-acp", "claude", true);
+	expect_acp("/opt/bin/claude-code-acp --x", "claude", true);
+	expect_acp("npx -y @zed-industries/claude-code-acp@latest", "claude",
+		   true);
+	expect_acp("npx @agentclientprotocol/claude-agent-acp", "claude", true);
+	expect_acp("bunx @zed-industries/codex-acp@0.16.0 -c a", "codex", true);
+	expect_acp("codex-acp -c model=x", "codex", true);
+	expect_acp("gemini -m x --acp", "gemini", true);
+	expect_acp("npx -y -- @google/gemini-cli --experimental-acp", "gemini",
+		   true);
+	expect_acp("opencode acp --cwd /x", "opencode", true);
+	expect_acp("npx -y opencode-ai acp", "opencode", true);
+	expect_acp("npx -y @qwen-code/qwen-code@latest --acp", "qwen", true);
+	expect_acp("copilot --acp --stdio", "copilot", true);
+	expect_acp("claude -p acp", "claude", false);
+	expect_acp("gemini -p hi", "gemini", false);
+	expect_acp("npx @github/copilot -p --help", "copilot", false);
+	expect_acp("opencode run x", "opencode", false);
+	expect("npx @evil/claude-agent-acp", "");
+	expect("npx @evil/codex-acp@1 @zed-industries/codex-acp", "");
+	expect("echo claude-agent-acp", "echo");
+	expect("claude-agent", "claude-agent");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +150,7 @@ int main(void)
 		cmocka_unit_test(a_launcher_is_what_it_fetches),
 		cmocka_unit_test(other_uses_of_a_launcher_are_no_agent),
 		cmocka_unit_test(a_package_of_somebody_else_is_no_agent),
+		cmocka_unit_test(an_adapter_talks_to_an_editor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,360 @@
+#include "guard/acp/acp_message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+/* Largest file that is read for an agent. */
+#define FILE_MAX ((size_t)64 << 20)
+/* Bytes of a refused line that stderr shows. */
+#define SHOWN_MAX 80
+
+/* Errors of JSON-RPC and ACP. */
+#define NOT_JSON (-32700)
+#define NO_SUCH_METHOD (-32601)
+#define WRONG_PARAMS (-32602)
+#define FAILED (-32603)
+#define NO_SUCH_RESOURCE (-32002)
+
+void acp_message_report(const char *format, ...)
+{
+	auto_free char *text = NULL, *line = NULL;
+	va_list list;
+
+	va_start(list, format);
+	text = mem_vprintf(format, list);
+	va_end(list);
+	line = mem_printf("guard: --acp: %s\n", text);
+	(void)!write(STDERR_FILENO, line, strlen(line));
+}
+
+/* ---- the calls ---- */
+
+/* The longest name below. */
+#define NAME_LEN 9
+
+static bool is_callback(const char *method)
+{
+	return strncasecmp(method, "fs/", 3) == 0 ||
+	       strncasecmp(method, "terminal/", NAME_LEN) == 0;
+}
+
+/* Decodes the beginning of a string as the most tolerant parser might: every
+ * escape, and without the bytes that one parser or another drops. */
+static bool may_be_callback(const char *at, const char *end)
+{
+	char text[NAME_LEN + 1] = {0};
+	size_t len = 0;
+
+	while (at < end && len < NAME_LEN) {
+		unsigned long c = (unsigned char)*at++;
+
+		if (c == '\\' && at < end) {
+			c = (unsigned char)*at++;
+			if ((c | 0x20) == 'u' && end - at >= 4) {
+				char hex[5] = {0};
+
+				memcpy(hex, at, 4);
+				c = strtoul(hex, NULL, 16);
+				at += 4;
+			}
+		}
+		if (c > ' ' && c < 0x7f)
+			text[len++] = (char)c;
+	}
+	return is_callback(text);
+}
+
+static bool has_callback(const char *at, size_t len)
+{
+	const char *end = at + len;
+
+	while ((at = memchr(at, '"', (size_t)(end - at))))
+		if (may_be_callback(++at, end))
+			return true;
+	return false;
+}
+
+/* Some parsers ignore the case of a member's name. */
+static bool asks_callback(json_t *message)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(
+		message, name,
+		value) if (strcasecmp(name, "method") == 0 &&
+			   json_is_string(value) &&
+			   is_callback(json_string_value(value))) return true;
+	return false;
+}
+
+/* ---- files ---- */
+
+static int open_file(const char *path, int flags, struct err *err)
+{
+	/* A FIFO does not block. */
+	auto_close int fd =
+		open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_errno(err, "%s", text_quote(path));
+	if (!S_ISREG(st.st_mode))
+		return fail(err, EISDIR, "%s is not a regular file",
+			    text_quote(path));
+	return TAKE_FD(fd);
+}
+
+/* Moves behind count line feeds, or to the end. */
+static const char *skip_lines(const char *at, const char *end, double count)
+{
+	for (; count >= 1 && at < end; count--) {
+		at += text_line_len(at, end);
+		at += at < end;
+	}
+	return at;
+}
+
+static json_t *read_text_file(const char *path, const json_t *params,
+			      struct err *err)
+{
+	const json_t *line = json_object_get(params, "line");
+	const json_t *limit = json_object_get(params, "limit");
+	auto_close int fd = open_file(path, O_RDONLY, err);
+	AUTO(buf) struct buf text = {0};
+	const char *at, *end;
+	json_t *content;
+
+	if (fd < 0 || fd_slurp(fd, FILE_MAX, &text, err) < 0)
+		return NULL;
+	end = buf_text(&text) + text.len;
+	/* Lines count from 1. */
+	at = skip_lines(buf_text(&text), end, json_number_value(line) - 1);
+	if (json_is_number(limit)) {
+		end = skip_lines(at, end, json_number_value(limit));
+		end -= end > at && end[-1] == '\n';
+	}
+	content = json_stringn(at, (size_t)(end - at));
+	if (content)
+		return json_pack("{s:o}", "content", content);
+	(void)fail(err, EILSEQ, "%s is not UTF-8 text", text_quote(path));
+	return NULL;
+}
+
+/* As editors do it when they save a file. */
+static void make_parents(const char *path)
+{
+	const char *at = path;
+
+	while ((at = strchr(at + 1, '/'))) {
+		auto_free char *above = mem_strndup(path, (size_t)(at - path));
+
+		(void)mkdir(above, 0777);
+	}
+}
+
+static json_t *write_text_file(const char *path, const json_t *params,
+			       struct err *err)
+{
+	const json_t *content = json_object_get(params, "content");
+	const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+	auto_close int fd = -1;
+
+	if (!json_is_string(content)) {
+		(void)fail(err, EINVAL, "the parameter 'content' is missing");
+		return NULL;
+	}
+	fd = open_file(path, flags, err);
+	if (fd == -ENOENT) {
+		make_parents(path);
+		fd = open_file(path, flags, err);
+	}
+	if (fd >= 0 && fd_write(fd, json_string_value(content),
+				json_string_length(content)) == 0)
+		return json_object();
+	if (fd >= 0)
+		(void)fail_errno(err, "write %s", text_quote(path));
+	return NULL;
+}
+
+/* ---- answers ---- */
+
+static json_t *call(const char *method, const json_t *params, struct err *err)
+{
+	bool writes = strcmp(method, "fs/write_text_file") == 0;
+	const json_t *path = json_object_get(params, "path");
+	const char *text = json_string_value(path);
+
+	if (!writes && strcmp(method, "fs/read_text_file") != 0)
+		(void)fail(err, ENOSYS,
+			   "%s is not available: guard keeps files and "
+			   "commands of the agent in its run",
+			   text_quote(method));
+	else if (!text || !*text || strlen(text) != json_string_length(path))
+		(void)fail(err, EINVAL, "the parameter 'path' is missing");
+	else
+		return writes ? write_text_file(text, params, err)
+			      : read_text_file(text, params, err);
+	return NULL;
+}
+
+static json_t *make_error(json_t *id, int code, const char *text)
+{
+	return json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id,
+			 "error", "code", code, "message", text);
+}
+
+/* NULL for a notification, which asks for no answer, and has no effect. */
+static json_t *answer(const json_t *message)
+{
+	const char *method =
+		json_string_value(json_object_get(message, "method"));
+	json_t *id = json_object_get(message, "id"), *result;
+	struct err err = {0};
+
+	if (!id)
+		return NULL;
+	result = call(method ? method : "", json_object_get(message, "params"),
+		      &err);
+	if (result)
+		return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id,
+				 "result", result);
+	return make_error(id,
+			  err.num == ENOENT   ? NO_SUCH_RESOURCE
+			  : err.num == EINVAL ? WRONG_PARAMS
+			  : err.num == ENOSYS ? NO_SUCH_METHOD
+					      : FAILED,
+			  err.text);
+}
+
+/* Consumes the message; NULL: none. */
+static void send_message(struct buf *to, json_t *message)
+{
+	auto_free char *text =
+		message ? json_dumps(message, JSON_COMPACT) : NULL;
+
+	if (text) {
+		buf_add_text(to, text);
+		buf_add_char(to, '\n');
+	}
+	json_decref(message);
+}
+
+/* ---- a line of the agent ---- */
+
+static json_t *parse(const char *line, size_t len, size_t flags)
+{
+	json_t *json;
+
+	flags |= JSON_ALLOW_NUL;
+	json = json_loadb(line, len, flags, NULL);
+	/* Numbers above 64 bits need the flag, which turns 1 into 1.0. */
+	return json ? json
+		    : json_loadb(line, len, flags | JSON_DECODE_INT_AS_REAL,
+				 NULL);
+}
+
+/* NULL: not strict. Some editors end a line at a carriage return, too. */
+static json_t *parse_strictly(const char *line, size_t len)
+{
+	const char *feed = memchr(line, '\r', len);
+
+	if (feed && (size_t)(line + len - feed) > strlen("\r\n"))
+		return NULL;
+	return parse(line, len, JSON_REJECT_DUPLICATES);
+}
+
+static void refuse(const char *line, size_t len, struct buf *to_agent)
+{
+	AUTO(buf) struct buf shown = {0};
+
+	text_escape(&shown, line, len < SHOWN_MAX ? len : SHOWN_MAX, false);
+	acp_message_report("a message of the agent is not passed on: it is no "
+			   "strict JSON, and may ask the editor for a file or "
+			   "a command: %s",
+			   buf_text(&shown));
+	send_message(to_agent, make_error(json_null(), NOT_JSON,
+					  "not strict JSON without duplicate "
+					  "members"));
+}
+
+/* Takes the calls out of the batch, and everything that is no message. Returns
+ * false if there are none. */
+static bool split_batch(json_t *batch, json_t *answers)
+{
+	size_t i = 0, count = json_array_size(batch);
+
+	while (i < json_array_size(batch)) {
+		json_t *message = json_array_get(batch, i);
+
+		if (json_is_object(message) && !asks_callback(message)) {
+			i++;
+			continue;
+		}
+		(void)json_array_append_new(answers, answer(message));
+		(void)json_array_remove(batch, i);
+	}
+	return i < count;
+}
+
+void acp_message_from_agent(const char *line, size_t len, struct buf *to_editor,
+			    struct buf *to_agent)
+{
+	bool has = has_callback(line, len);
+	json_auto_t *json = has ? parse_strictly(line, len) : NULL;
+	json_auto_t *answers = json_array();
+
+	if (has && !json) {
+		refuse(line, len, to_agent);
+	} else if (json_is_array(json) && split_batch(json, answers)) {
+		if (json_array_size(json))
+			send_message(to_editor, json_incref(json));
+		if (json_array_size(answers))
+			send_message(to_agent, json_incref(answers));
+	} else if (asks_callback(json)) {
+		send_message(to_agent, answer(json));
+	} else {
+		buf_add(to_editor, line, len);
+	}
+}
+
+/* ---- a line of the editor ---- */
+
+static bool restrict_initialize(json_t *message)
+{
+	const char *method =
+		json_string_value(json_object_get(message, "method"));
+	json_t *can = json_object_get(json_object_get(message, "params"),
+				      "clientCapabilities");
+
+	return method && strcmp(method, "initialize") == 0 &&
+	       (json_object_del(can, "fs") == 0) +
+		       (json_object_del(can, "terminal") == 0);
+}
+
+void acp_message_from_editor(const char *line, size_t len, struct buf *to_agent)
+{
+	json_auto_t *json = memmem(line, len, "initialize", 10)
+				    ? parse(line, len, 0)
+				    : NULL;
+	bool is_changed = restrict_initialize(json);
+	json_t *message;
+	size_t i;
+
+	json_array_foreach(json, i, message) is_changed |=
+		restrict_initialize(message);
+	if (is_changed)
+		send_message(to_agent, json_incref(json));
+	else
+		buf_add(to_agent, line, len);
+}

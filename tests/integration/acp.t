@@ -1,0 +1,83 @@
+#!/bin/sh
+# Agents that an editor starts: guard run --acp. tests/lib/acp is an editor that
+# writes real files, and the agent that asks it to.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+acp=$(cd "${0%/*}/../lib" && pwd)/acp
+make_home
+mkdir "$HOME/bin"
+PATH=$HOME/bin:$PATH
+cd "$HOME/project" || exit 99
+
+# unchanged: no byte of the home is another one
+unchanged() {
+	manifest "$HOME" >"$T/after"
+	ok 'the editor has written no file' same "$T/before" "$T/after"
+}
+
+# --- without the filter ---
+gives 0 'without the filter the editor writes a real file' \
+	"$acp" plain guard run -q -- "$acp" agent
+ok 'the file is there' rm plain.txt
+manifest "$HOME" >"$T/before"
+
+# --- messages ---
+gives 0 'each callback goes to the layer, all else passes unchanged' \
+	"$acp" exchange guard run --acp -- "$acp" agent
+says "$err" 'guard: --acp: a message of the agent is not passed on'
+says "$err" 'network: host, --acp)'
+unchanged
+gives 0 'all changes are in the diff' guard diff --name-status
+is "$(cat "$out")" "$(printf '%s\t%s\n' M README.md A cut.txt A end.txt A new \
+	A new/dir A new/dir/one.txt A three.txt A two.txt)" 'and no others'
+guard discard -y >/dev/null 2>&1
+gives 0 'messages of 10 MB pass both ways at once' \
+	"$acp" big guard run -q --acp -- "$acp" agent
+guard discard -y >/dev/null 2>&1
+
+# --- ends ---
+gives 0 'an agent is killed' "$acp" killed guard run -q --acp -- "$acp" agent
+gives 0 'a signal reaches the agent' \
+	"$acp" signalled guard run -q --acp -- "$acp" agent
+gives 0 'an agent that stays after its editor is ended' \
+	"$acp" left guard run --acp -- "$acp" agent
+says "$err" 'guard: run '
+unchanged
+gives 0 'its file is in the diff' guard diff --name-status
+says "$out" left.txt
+guard discard -y >/dev/null 2>&1
+gives 0 'stderr on the pipe of stdout is filtered, too' \
+	"$acp" merged guard run -q --acp -- "$acp" agent
+gives 127 'a missing agent' guard run -q --acp -- no-such-agent
+says "$err" "guard: --acp: run 'no-such-agent': No such file or directory"
+gives 126 'a directory' guard run -q --acp -- /tmp
+
+# --- the way around the filter ---
+# shellcheck disable=SC2016 # expanded in the run
+gives 0 'the agent has no way to the descriptors of the editor' \
+	guard run -q --acp -- sh -c 'cat /proc/$PPID/comm
+		for fd in /proc/$PPID/fd/0 /proc/$PPID/fd/1 /proc/1/fd/1; do
+			readlink $fd; (: <$fd) && echo "opened $fd"
+		done
+		readlink /proc/$PPID/exe; cat /proc/$PPID/environ
+		ls -m /proc/$$/fd; true'
+is "$(cat "$out")" "guard-acp
+0, 1, 2" 'and three of its own'
+
+# --- the filter without the option ---
+printf '#!/bin/sh\nexec "%s" agent\n' "$acp" >"$HOME/bin/claude-agent-acp"
+sed 's/^exec/shift; exec/' "$HOME/bin/claude-agent-acp" >"$HOME/bin/npx"
+chmod 755 "$HOME/bin/claude-agent-acp" "$HOME/bin/npx"
+manifest "$HOME" >"$T/before"
+gives 0 'an adapter that a profile knows' \
+	"$acp" killed guard run -- claude-agent-acp
+says "$err" 'agent: claude, --acp)'
+gives 0 'a package of an adapter' "$acp" killed \
+	guard run -- npx -y @agentclientprotocol/codex-acp@2.6.0
+says "$err" 'agent: codex with --nested, --acp)'
+unchanged
+guard discard --all -y >/dev/null 2>&1
+answers 'run -- claude-agent-acp' ''
+silent "$out" '--acp'
+finish
