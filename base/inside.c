@@ -17,7 +17,7 @@ const char *inside_label(void)
 	static char label[128];
 	const char *run = getenv("GUARD_NAME") ?: getenv("GUARD_RUN");
 
-	(void)snprintf(label, sizeof(label), run ? " (%s)" : "",
-		       run ? text_quote(run) : "");
+	if (run)
+		(void)snprintf(label, sizeof(label), " (%s)", text_quote(run));
 	return label;
 }
