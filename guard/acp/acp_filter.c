@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -108,20 +109,6 @@ static bool is_for_group(int sig)
 	       sig == SIGTERM || sig == SIGCONT || sig == SIGWINCH;
 }
 
-static void handle_signal(struct filter *f)
-{
-	struct signalfd_siginfo info;
-	int sig;
-
-	if (read(f->signal_fd, &info, sizeof(info)) != sizeof(info))
-		return;
-	sig = (int)info.ssi_signo;
-	if (sig == SIGCHLD)
-		f->has_ended |= waitpid(f->child, &f->status, WNOHANG) > 0;
-	else if (sig != SIGPIPE && !f->has_ended && !is_for_group(sig))
-		(void)kill(f->child, sig);
-}
-
 /* ---- messages ---- */
 
 static void pass_line(struct filter *f, struct peer *from)
@@ -136,14 +123,15 @@ static void pass_line(struct filter *f, struct peer *from)
 	buf_clear(&from->line);
 }
 
-static void read_peer(struct filter *f, struct peer *from)
+/* Returns the number of bytes. */
+static size_t read_peer(struct filter *f, struct peer *from)
 {
 	static char data[65536];
 	const char *at = data;
 	ssize_t n = read(from->in, data, sizeof(data));
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
+		return 0;
 	if (n <= 0)
 		fd_close(&from->in);
 	if (n <= 0 && from->line.len)
@@ -157,6 +145,38 @@ static void read_peer(struct filter *f, struct peer *from)
 		if (is_complete)
 			pass_line(f, from);
 	}
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* The agent has ended. A process that it left may write without an end, so only
+ * those bytes count that are in the pipe. */
+static void take_rest(struct filter *f)
+{
+	int left = 0;
+
+	f->has_ended = true;
+	if (f->agent.in >= 0 && ioctl(f->agent.in, FIONREAD, &left) < 0)
+		left = 0;
+	while (left > 0 && f->agent.in >= 0)
+		left -= (int)read_peer(f, &f->agent);
+	fd_close(&f->agent.in);
+	if (f->agent.line.len)
+		pass_line(f, &f->agent);
+}
+
+static void handle_signal(struct filter *f)
+{
+	struct signalfd_siginfo info;
+	int sig;
+
+	if (read(f->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	sig = (int)info.ssi_signo;
+	if (sig == SIGCHLD && waitpid(f->child, &f->status, WNOHANG) > 0)
+		take_rest(f);
+	else if (sig != SIGCHLD && sig != SIGPIPE && !f->has_ended &&
+		 !is_for_group(sig))
+		(void)kill(f->child, sig);
 }
 
 static size_t pending(const struct peer *p)
@@ -214,7 +234,7 @@ static void exchange_messages(struct filter *f)
 	struct peer *editor = &f->editor, *agent = &f->agent;
 	int got = 1;
 
-	while (got || (f->has_ended && agent->line.len)) {
+	while (got) {
 		struct pollfd fds[] = {
 			{.fd = f->signal_fd, .events = POLLIN},
 			poll_input(editor, agent),
@@ -223,8 +243,6 @@ static void exchange_messages(struct filter *f)
 			poll_output(agent),
 		};
 
-		if (!got)
-			pass_line(f, agent);
 		got = poll(fds, sizeof(fds) / sizeof(*fds),
 			   f->has_ended ? (pending(editor) ? DRAIN_MS : 0)
 			   : f->is_left ? GRACE_MS
@@ -238,9 +256,9 @@ static void exchange_messages(struct filter *f)
 		if (fds[3].revents)
 			write_peer(editor);
 		if (fds[1].revents)
-			read_peer(f, editor);
-		if (fds[2].revents)
-			read_peer(f, agent);
+			(void)read_peer(f, editor);
+		if (fds[2].revents && agent->in >= 0)
+			(void)read_peer(f, agent);
 		if (!f->is_left && editor->out < 0)
 			leave_editor(f);
 		if (editor->in < 0 && !pending(agent))

@@ -40,17 +40,18 @@ void acp_message_report(const char *format, ...)
 /* ---- the calls ---- */
 
 /* The longest name below. */
-#define NAME_LEN 9
+#define NAME_LEN 11
 
 static bool is_callback(const char *method)
 {
 	return strncasecmp(method, "fs/", 3) == 0 ||
-	       strncasecmp(method, "terminal/", NAME_LEN) == 0;
+	       strncasecmp(method, "terminal/", 9) == 0;
 }
 
-/* Decodes the beginning of a string as the most tolerant parser might: every
- * escape, and without the bytes that one parser or another drops. */
-static bool may_be_callback(const char *at, const char *end)
+/* Whether a string is such a method, or the member with the logins. Decodes its
+ * beginning as the most tolerant parser might: every escape, and without the
+ * bytes that one parser or another drops. */
+static bool may_act(const char *at, const char *end)
 {
 	char text[NAME_LEN + 1] = {0};
 	size_t len = 0;
@@ -71,15 +72,16 @@ static bool may_be_callback(const char *at, const char *end)
 		if (c > ' ' && c < 0x7f)
 			text[len++] = (char)c;
 	}
-	return is_callback(text);
+	return is_callback(text) ||
+	       strncasecmp(text, "authMethods", NAME_LEN) == 0;
 }
 
-static bool has_callback(const char *at, size_t len)
+static bool has_action(const char *at, size_t len)
 {
 	const char *end = at + len;
 
 	while ((at = memchr(at, '"', (size_t)(end - at))))
-		if (may_be_callback(++at, end))
+		if (may_act(++at, end))
 			return true;
 	return false;
 }
@@ -288,29 +290,52 @@ static void refuse(const char *line, size_t len, struct buf *to_agent)
 					  "members"));
 }
 
+/* A login in a terminal is the editor's command, `guard run -- AGENT`, with
+ * more arguments. The agent must not choose variables for guard, or, in an
+ * older form, the command. Returns true if the message had some. */
+static bool restrict_logins(json_t *message)
+{
+	json_t *methods = json_object_get(json_object_get(message, "result"),
+					  "authMethods");
+	json_t *login;
+	bool changed = false;
+	size_t i;
+
+	json_array_foreach(methods, i, login)
+	{
+		json_t *meta = json_object_get(login, "_meta");
+
+		changed |= json_object_del(login, "env") == 0;
+		changed |= json_object_del(meta, "terminal-auth") == 0;
+	}
+	return changed;
+}
+
 /* Takes the calls out of the batch, and everything that is no message. Returns
- * false if there are none. */
+ * false if the batch is as before. */
 static bool split_batch(json_t *batch, json_t *answers)
 {
 	size_t i = 0, count = json_array_size(batch);
+	bool changed = false;
 
 	while (i < json_array_size(batch)) {
 		json_t *message = json_array_get(batch, i);
 
 		if (json_is_object(message) && !asks_callback(message)) {
+			changed |= restrict_logins(message);
 			i++;
 			continue;
 		}
 		(void)json_array_append_new(answers, answer(message));
 		(void)json_array_remove(batch, i);
 	}
-	return i < count;
+	return changed || i < count;
 }
 
 void acp_message_from_agent(const char *line, size_t len, struct buf *to_editor,
 			    struct buf *to_agent)
 {
-	bool has = has_callback(line, len);
+	bool has = has_action(line, len);
 	json_auto_t *json = has ? parse_strictly(line, len) : NULL;
 	json_auto_t *answers = json_array();
 
@@ -323,6 +348,8 @@ void acp_message_from_agent(const char *line, size_t len, struct buf *to_editor,
 			send_message(to_agent, json_incref(answers));
 	} else if (asks_callback(json)) {
 		send_message(to_agent, answer(json));
+	} else if (restrict_logins(json)) {
+		send_message(to_editor, json_incref(json));
 	} else {
 		buf_add(to_editor, line, len);
 	}

@@ -9,14 +9,15 @@
  *			terminal
  *	agent's line	fs/read_text_file and fs/write_text_file: done here,
  *			answered to the agent. Every other fs/... and
- *			terminal/...: answered with an error. Other lines:
- *			passed on
+ *			terminal/...: answered with an error. The answer to
+ *			`initialize`: no login with variables or a command of
+ *			the agent's choice. Other lines: passed on
  *
  * Lines are passed on byte for byte. A batch with such calls is passed on
  * without them.
  *
  * The agent is untrusted, and editors read JSON with different parsers. An
- * agent's line in which any string begins like the name of such a call, at any
+ * agent's line in which any string begins like one of these names, at any
  * quotation mark and with any escapes, is therefore passed on only if it is
  * strict JSON: an object or a list, without duplicate members, in UTF-8,
  * without a carriage return inside. Any other line cannot be such a call for
@@ -29,8 +30,8 @@
 
 #include "base/mem.h"
 
-/* Appends to to_agent the line of the editor as the agent gets it, with its line
- * feed, if any. */
+/* Appends to to_agent the line of the editor as the agent gets it, with its
+ * line feed, if any. */
 void acp_message_from_editor(const char *line, size_t len,
 			     struct buf *to_agent);
 

@@ -38,6 +38,8 @@ guard discard -y >/dev/null 2>&1
 
 # --- ends ---
 gives 0 'an agent is killed' "$acp" killed guard run -q --acp -- "$acp" agent
+gives 0 'an agent leaves a process that writes' \
+	"$acp" flooded guard run -q --acp -- "$acp" agent
 gives 0 'a signal reaches the agent' \
 	"$acp" signalled guard run -q --acp -- "$acp" agent
 gives 0 'an agent that stays after its editor is ended' \

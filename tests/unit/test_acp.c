@@ -136,6 +136,27 @@ static void no_spelling_of_a_call_reaches_the_editor(void **state)
 	assert_int_equal(access("never", F_OK), -1);
 }
 
+static void a_login_has_no_variables_and_no_command(void **state)
+{
+	(void)state;
+	from_agent("{\"id\":0,\"result\":{\"authMethods\":[{\"id\":\"a\","
+		   "\"type\":\"terminal\",\"args\":[\"login\"],\"env\":"
+		   "{\"LD_PRELOAD\":\"x\"},\"_meta\":{\"terminal-auth\":"
+		   "{\"command\":\"sh\"},\"b\":1}},{\"id\":\"c\"}]}}\n");
+	expect(&to_editor, "login",
+	       "{\"id\":0,\"result\":{\"authMethods\":[{\"id\":\"a\","
+	       "\"type\":\"terminal\",\"args\":[\"login\"],\"_meta\":{\"b\":1}}"
+	       ","
+	       "{\"id\":\"c\"}]}}\n");
+	from_agent("[{\"result\":{\"\\u0061uthMethods\":[{\"env\":[]}]}}]\n");
+	expect(&to_editor, "batch", "[{\"result\":{\"authMethods\":[{}]}}]\n");
+	from_agent("{\"result\":{\"authMethods\":[{\"id\":\"a\"}, {}]}}\n");
+	expect(&to_editor, "none",
+	       "{\"result\":{\"authMethods\":[{\"id\":\"a\"}, {}]}}\n");
+	from_agent("{\"result\":{\"authMethods\":1,\"authMethods\":[]}}\n");
+	expect(&to_editor, "duplicates", "");
+}
+
 static void a_batch_keeps_its_other_messages(void **state)
 {
 	(void)state;
@@ -292,6 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_messages_of_an_agent_pass_byte_for_byte),
 		cmocka_unit_test(no_spelling_of_a_call_reaches_the_editor),
+		cmocka_unit_test(a_login_has_no_variables_and_no_command),
 		cmocka_unit_test(a_batch_keeps_its_other_messages),
 		cmocka_unit_test(answers_have_the_id_of_the_request),
 		cmocka_unit_test(files_are_written_and_read_here),
