@@ -8,6 +8,7 @@
 #include "guard/parse/parse_worker.h"
 #include "guard/sandbox/inherited_state.h"
 #include "guard/state/moved_project.h"
+#include "overlay/session_list.h"
 
 #ifndef GUARD_VERSION
 #define GUARD_VERSION "unknown"
@@ -127,6 +128,23 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 	return status;
 }
 
+/* guard alone: the state of the project if a run is pending there. */
+static int run_without_verb(void)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(session_list) struct session_list list = {0};
+	char status[] = "status", *argv[] = {status, NULL};
+	struct err ignored;
+
+	if (state_exists() && context_open(&c, true, &ignored) == 0 &&
+	    session_list_pending(c.state.runs_fd, c.project, &list, &ignored) ==
+		    0 &&
+	    list.count)
+		return run_verb(options_verb(status), 1, argv);
+	options_help(output_stderr(), false);
+	return STATUS_USAGE;
+}
+
 /* An array that grows for long moves by its pages then, and leaves no holes
  * of its former sizes behind: a tenth of the memory of a first snapshot. */
 #define MOVED_LEN (2 << 20)
@@ -178,10 +196,8 @@ int main(int argc, char **argv)
 			return options_before_verb(argv + at);
 		}
 	}
-	if (at == argc) {
-		options_help(output_stderr(), false);
-		return STATUS_USAGE;
-	}
+	if (at == argc)
+		return run_without_verb();
 	if (strcmp(argv[at], "version") == 0)
 		return print_version();
 	if (strcmp(argv[at], "help") == 0)

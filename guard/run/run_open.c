@@ -28,6 +28,7 @@
 #define OPTION "option"
 #define VERSION 1
 #define HIDE "--hide="
+#define NAMED_MOST 4 /* other runs of the project */
 
 /* ---- a repository outside of the project ---- */
 
@@ -241,15 +242,51 @@ static int new_session(struct run *run, const char *command, struct err *err)
 	return 0;
 }
 
+/* "a", "a and b", "a, b and c", "a, b and 3 more" */
+static void add_names(struct buf *to, const struct names *names)
+{
+	size_t i, shown = names->count > NAMED_MOST ? NAMED_MOST - 1
+						    : names->count;
+
+	for (i = 0; i < shown; i++)
+		buf_printf(to, "%s%s",
+			   !i			  ? ""
+			   : i + 1 < names->count ? ", "
+						  : " and ",
+			   names->items[i]);
+	if (shown < names->count)
+		buf_printf(to, " and %zu more", names->count - shown);
+}
+
+/* Runs of the project whose changes a new run does not see. */
+static void report_others(const struct names *runs, bool running)
+{
+	AUTO(buf) struct buf all = {0};
+	bool one = runs->count == 1;
+
+	if (!runs->count)
+		return;
+	add_names(&all, runs);
+	report_note("%s %s %s here (%s): %s changes are not in this one; "
+		    "guard %s %s -- CMD %s %s",
+		    text_count(runs->count, "run"), one ? "is" : "are",
+		    running ? "running" : "pending", buf_text(&all),
+		    one ? "its" : "their", running ? "exec" : "run --continue",
+		    one ? runs->items[0] : "RUN",
+		    running ? "joins" : "goes on in", one ? "it" : "one");
+}
+
 /* Two runs that start at the same time can get the same name: commands that
  * name it ask for an id. */
-static int check_name(const struct run *run, struct err *err)
+static int check_others(const struct run *run, struct err *err)
 {
 	const char *wanted = run->options->name;
+	const bool named = !run->options->quiet && !run->options->resume;
 	AUTO(session_list) struct session_list list = {0};
+	AUTO(names) struct names pending = {0}, running = {0};
 	size_t i;
 
-	if (!wanted)
+	if (!wanted && !named)
 		return 0;
 	if (session_list_pending(run->context.state.runs_fd, run->project,
 				 &list, err) < 0)
@@ -257,13 +294,20 @@ static int check_name(const struct run *run, struct err *err)
 	for (i = 0; i < list.count; i++) {
 		const struct session *s = &list.items[i];
 
-		if (run_state_pending(s->state) && session_name(s) &&
-		    strcmp(session_name(s), wanted) == 0 &&
-		    strcmp(s->project, run->project) == 0)
+		if (!run_state_pending(s->state) ||
+		    strcmp(s->project, run->project) != 0)
+			continue;
+		if (wanted && strcmp(session_label(s), wanted) == 0)
 			return fail(err, EEXIST,
 				    "a pending run of this project, %s, is "
 				    "already called %s: choose another --name",
 				    s->id, text_quote(wanted));
+		names_add(resolve_run_is_running(s) ? &running : &pending,
+			  session_label(s));
+	}
+	if (named) {
+		report_others(&pending, false);
+		report_others(&running, true);
 	}
 	return 0;
 }
@@ -305,7 +349,7 @@ int run_open_session(struct run *run, struct err *err)
 	for (; *argv; argv++)
 		buf_printf(&command, "%s%s", command.len ? " " : "", *argv);
 	if (layers_check_state(run->context.state.runs_fd, err) < 0 ||
-	    check_name(run, err) < 0)
+	    check_others(run, err) < 0)
 		return -err->num;
 	if ((run->options->resume
 		     ? resume_session(run, err)

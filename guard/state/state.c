@@ -151,6 +151,15 @@ void state_close(struct state *st)
 	free(TAKE(st->home));
 }
 
+bool state_exists(void)
+{
+	struct err ignored;
+	auto_free char *home = state_find_home(&ignored);
+	auto_free char *path = find_state_path(home, &ignored, &ignored);
+
+	return path && access(path, F_OK) == 0;
+}
+
 int state_check_outside(struct err *err)
 {
 	return inside_run() ? fail(err, EPERM,

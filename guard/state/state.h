@@ -9,6 +9,8 @@
 #ifndef GUARD_STATE_STATE_H
 #define GUARD_STATE_STATE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct state {
@@ -34,6 +36,9 @@ int state_check_outside(struct err *err);
  */
 int state_open(struct state *ret, struct err *err);
 void state_close(struct state *st);
+
+/* Whether there is a state that state_open() would not create. */
+bool state_exists(void);
 
 /*
  * The project around `dir` (NULL: the current directory): the git work tree
