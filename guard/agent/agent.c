@@ -10,11 +10,13 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/sandbox/places.h"
 #include "guard/state/report.h"
 
 enum { ENV, HIDE, LISTS };
@@ -98,6 +100,59 @@ int agent_read(const struct state *state, const char *name, struct profile *to,
 	return profile_parse(to, path, false, text.data, text.len, err) < 0
 		       ? -err->num
 		       : 1;
+}
+
+/* The path of a line without "#KEY". */
+static void add_settings_place(const struct profile_item *item)
+{
+	auto_free char *path =
+		mem_strndup(item->value, strcspn(item->value, "#"));
+	const bool member = strlen(path) < strlen(item->value);
+	unsigned int how = PLACE_AGENT;
+
+	switch (item->word) {
+	case PROFILE_SEED:
+	case PROFILE_CODE:
+		break;
+	case PROFILE_LOGIN:
+		how = PLACE_MASKED;
+		break;
+	case PROFILE_INITIAL:
+	case PROFILE_RO:
+		/* Files. Directories there are those of packages. */
+		if (!strchr(path_name(path) + 1, '.'))
+			return;
+		break;
+	default:
+		if (!member)
+			return;
+	}
+	if (item->in_home && !strpbrk(path, "*?["))
+		places_add(path, how);
+}
+
+void agent_find_settings(const struct state *state)
+{
+	auto_free char *dir = agent_config_dir(state);
+	auto_close int fd =
+		dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	AUTO(dirlist) struct dirlist own = {0};
+	AUTO(profile) struct profile all = {0};
+	const char *name;
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; (name = profile_shipped_name(i)); i++)
+		(void)agent_read(state, name, &all, &ignored);
+	if (fd >= 0)
+		(void)dirlist_read(fd, &own, &ignored);
+	for (i = 0; i < own.count; i++)
+		if (profile_name_ok(own.items[i].name) &&
+		    !profile_shipped(own.items[i].name))
+			(void)agent_read(state, own.items[i].name, &all,
+					 &ignored);
+	for (i = 0; i < all.count; i++)
+		add_settings_place(&all.items[i]);
 }
 
 static int read_project_profile(const char *project, struct profile *to,

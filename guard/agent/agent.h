@@ -113,6 +113,9 @@ bool agent_json_is(const char *path, const char *key, const char *value);
 /* Adds all that holds for it: shipped, then the user's own. 0 or 1 (found). */
 int agent_read(const struct state *state, const char *name, struct profile *to,
 	       struct err *err);
+/* Adds the settings and logins that any profile names to the places of
+ * credentials: for other runs they have secrets. Before places_find(). */
+void agent_find_settings(const struct state *state);
 /* The directory of the user's own profiles, to free; NULL without a home
  * directory. */
 char *agent_config_dir(const struct state *state);

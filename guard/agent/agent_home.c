@@ -1,5 +1,7 @@
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +17,21 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/path.h"
+#include "base/record.h"
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "guard/agent/agent.h"
 #include "guard/agent/redact.h"
 #include "guard/agent/settings.h"
 
-#define FILE_MAX (1u << 20)
+#define FILE_MAX (8u << 20)
 /* ~/.claude.json grows with each project. */
 #define SETTINGS_MAX (32u << 20)
 /* A smaller one is parsed at once. */
 #define LARGE_FILE (64 << 10)
 #define ENTRIES_MAX 5000
-#define DEPTH_MAX 16
+/* So many of them are compared at each start. */
+#define UPDATED_MAX 1000
 
 int agent_open_state(const struct state *state, const char *name, bool make,
 		     struct err *err)
@@ -46,167 +50,6 @@ int agent_open_state(const struct state *state, const char *name, bool make,
 	return beneath_open(agents, name, O_RDONLY | O_DIRECTORY, 0, err);
 }
 
-/* ---- settings without secrets ---- */
-
-/* Members of that name are left out, whatever is in them. */
-static bool is_secret_key(const char *key)
-{
-	static const char *const more[] = {"authorization", "oauth",
-					   "credential", "cookie", "bearer"};
-	size_t i;
-
-	for (i = 0; i < sizeof(more) / sizeof(*more); i++)
-		if (strcasestr(key, more[i]))
-			return true;
-	return redact_is_secret(key);
-}
-
-static void redact_json(json_t *value)
-{
-	const char *text = json_string_value(value), *key;
-	AUTO(buf) struct buf cut = {0};
-	json_t *member, *before = NULL;
-	void *next;
-	size_t i;
-
-	/* A text with a secret within becomes an empty one. */
-	if (text && redact_has_secret(text, json_string_length(value)))
-		(void)json_string_set(value, "");
-	else if (text && redact_text(text, json_string_length(value), &cut))
-		(void)json_string_setn(value, (char *)cut.data, cut.len - 1);
-	json_array_foreach(value, i, member)
-	{
-		/* "--token": the value is the next argument. */
-		text = json_string_value(before);
-		if (text && text[0] == '-' && !strchr(text, '=') &&
-		    is_secret_key(text) && json_is_string(member) &&
-		    json_string_value(member)[0] != '$')
-			(void)json_string_set(member, "");
-		before = member;
-		redact_json(member);
-	}
-	json_object_foreach_safe(value, next, key, member)
-	{
-		if (is_secret_key(key) && !json_is_boolean(member))
-			(void)json_object_del(value, key);
-		else
-			redact_json(member);
-	}
-}
-
-static bool name_has_suffix(const char *name, const char *const *suffixes)
-{
-	size_t len = strlen(name);
-
-	for (; *suffixes; suffixes++) {
-		size_t n = strlen(*suffixes);
-
-		if (len >= n && strcasecmp(name + len - n, *suffixes) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Puts into *text what may be copied; false: nothing of it. */
-static bool clean_settings(const char *name, struct buf *text)
-{
-	static const char *const json[] = {".json", NULL};
-	static const char *const extended_json[] = {".jsonc", ".json5", NULL};
-	static const char *const settings[] = {".toml", ".yaml",       ".yml",
-					       ".ini",	".conf",       ".cfg",
-					       ".xml",	".properties", NULL};
-	AUTO(buf) struct buf cut = {0};
-	json_t *value;
-	char *dumped;
-
-	if (name_has_suffix(name, json)) {
-		value = json_loadb((const char *)text->data, text->len, 0,
-				   NULL);
-		redact_json(value);
-		dumped = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
-		json_decref(value);
-		buf_clear(text);
-		if (dumped)
-			buf_add_text(text, dumped);
-		free(dumped);
-		return dumped != NULL;
-	}
-	if (name_has_suffix(name, extended_json))
-		return !redact_text(text->data, text->len, &cut);
-	if (name_has_suffix(name, settings)
-		    ? !redact_text(text->data, text->len, &cut)
-		    : memchr(text->data, 0, text->len) ||
-			      !redact_prose(text->data, text->len, &cut))
-		return true;
-	buf_clear(text);
-	buf_add(text, cut.data, cut.len);
-	return true;
-}
-
-/* ---- copies ---- */
-
-struct seed_state {
-	size_t entries;
-	struct buf *skipped; /* names that were not copied */
-};
-
-static void record_skipped(struct seed_state *s, const char *name)
-{
-	buf_printf(s->skipped, "%s%s", s->skipped->len ? ", " : "",
-		   text_quote(name));
-}
-
-/* Copies a directory with its entries, or a file that holds no secrets.
- * Symbolic links are not followed: their targets are no settings of the
- * agent. */
-static void copy_seed_entry(struct seed_state *s, int from, const char *name,
-			    int to, int depth)
-{
-	static const char *const secret_suffixes[] = {
-		".pem", ".key", ".p12", ".kdbx", ".env", ".netrc", NULL};
-	AUTO(dirlist) struct dirlist list = {0};
-	AUTO(buf) struct buf text = {0};
-	auto_close int in = -1, out = -1;
-	struct err ignored;
-	struct stat st;
-	bool copied = false;
-	size_t i;
-
-	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    ++s->entries > ENTRIES_MAX + 1)
-		return;
-	if (s->entries > ENTRIES_MAX) {
-		record_skipped(s, name);
-		return;
-	}
-	if (S_ISDIR(st.st_mode)) {
-		in = beneath_open(from, name, O_RDONLY | O_DIRECTORY, 0,
-				  &ignored);
-		copied = in >= 0 && dirlist_read(in, &list, &ignored) == 0 &&
-			 depth <= DEPTH_MAX && mkdirat(to, name, 0700) == 0;
-		if (copied)
-			out = beneath_open(to, name, O_RDONLY | O_DIRECTORY, 0,
-					   &ignored);
-		for (i = 0; out >= 0 && i < list.count; i++)
-			copy_seed_entry(s, in, list.items[i].name, out,
-					depth + 1);
-	} else if (S_ISREG(st.st_mode) && !is_secret_key(name) &&
-		   !name_has_suffix(name, secret_suffixes) &&
-		   strncmp(name, "auth.", 5) != 0) {
-		in = beneath_open(from, name, O_RDONLY | O_NONBLOCK, 0,
-				  &ignored);
-		if (in >= 0 && fd_slurp(in, FILE_MAX, &text, &ignored) == 0 &&
-		    clean_settings(name, &text))
-			out = openat(to, name,
-				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-					     O_CLOEXEC,
-				     0600 | (st.st_mode & 0100));
-		copied = out >= 0 && fd_write(out, text.data, text.len) == 0;
-	}
-	if (!copied)
-		record_skipped(s, name);
-}
-
 static int make_home_parents(int dir, const char *path, struct err *err)
 {
 	auto_free char *part = mem_strdup(path);
@@ -221,113 +64,7 @@ static int make_home_parents(int dir, const char *path, struct err *err)
 	return 0;
 }
 
-/* Copies into `to`, the directory of the home. */
-static void seed_home(const struct agent *a, const struct profile_item *home,
-		      const char *user_home, int to, struct buf *skipped)
-{
-	struct seed_state s = {.skipped = skipped};
-	const struct profile_item *item = NULL;
-	struct err ignored;
-	auto_close int from = open(user_home, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	while (from >= 0 &&
-	       (item = profile_next(&a->profile, PROFILE_SEED, item))) {
-		auto_free char *real = NULL, *full_path = NULL;
-		auto_close int above = -1, below = -1;
-		const char *rest, *name;
-
-		if (!path_below(item->value, home->value))
-			continue;
-		rest = path_rest(item->value, home->value);
-		/* Dotfiles are often links, to somewhere else in the home. */
-		full_path = path_join(user_home, item->value);
-		real = path_resolve(full_path, &ignored);
-		if (!*rest || !real || access(real, F_OK) < 0)
-			continue;
-		if (!path_below(real, user_home) ||
-		    strcmp(path_name(real), path_name(full_path)) != 0 ||
-		    make_home_parents(to, rest, &ignored) < 0) {
-			record_skipped(&s, path_name(full_path));
-			continue;
-		}
-		above = beneath_parent(from, path_rest(real, user_home), &name,
-				       &ignored);
-		below = beneath_parent(to, rest, &name, &ignored);
-		if (above >= 0 && below >= 0)
-			copy_seed_entry(&s, above, name, below, 0);
-	}
-}
-
-/* ---- a new home ---- */
-
-/* Made aside and moved into place whole. */
-static int make_new_home(const struct agent *a, const struct state *state,
-			 int dir, const struct profile_item *home,
-			 struct buf *notes, struct err *err)
-{
-	AUTO(buf) struct buf skipped = {0};
-	auto_free char *place = path_join("home", home->value);
-	auto_close int fd = -1;
-	const struct profile_item *item = NULL;
-	struct err ignored;
-
-	if (dirtree_remove(dir, "new", err) < 0)
-		return -err->num;
-	if (mkdirat(dir, "new", 0700) < 0)
-		return fail_errno(err, "create a directory");
-	fd = beneath_open(dir, "new", O_RDONLY | O_DIRECTORY, 0, err);
-	if (fd < 0)
-		return fd;
-	seed_home(a, home, state->home, fd, &skipped);
-	/* The initial files of the profile. */
-	while ((item = profile_next(&a->profile, PROFILE_WRITE, item))) {
-		auto_close int above = -1, out = -1;
-		const char *rest, *name;
-
-		if (strchr(item->value, '#') ||
-		    !path_below(item->value, home->value))
-			continue;
-		rest = path_rest(item->value, home->value);
-		if (!*rest || make_home_parents(fd, rest, &ignored) < 0)
-			continue;
-		above = beneath_parent(fd, rest, &name, &ignored);
-		if (above >= 0)
-			out = openat(above, name,
-				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-					     O_CLOEXEC,
-				     0600);
-		if (out >= 0 &&
-		    fd_write(out, item->text, strlen(item->text)) == 0)
-			(void)fd_write(out, "\n", 1);
-	}
-	if (make_home_parents(dir, place, err) < 0)
-		return -err->num;
-	if (renameat(dir, "new", dir, place) < 0)
-		return fail_errno(err, "create %s", text_quote(place));
-	buf_printf(notes,
-		   "~/%s is now a directory of guard's own for %s: log in once "
-		   "inside; your real one is unchanged\n",
-		   home->value, a->name);
-	if (skipped.len)
-		buf_printf(notes, "not copied from ~/%s: %s\n", home->value,
-			   buf_text(&skipped));
-	return 0;
-}
-
-/* ---- members of JSON files ---- */
-
-/* Environment and headers of servers hold keys of all kinds of names. */
-static void drop_environments(json_t *value)
-{
-	const char *key;
-	json_t *member;
-	size_t i;
-
-	(void)json_object_del(value, "env");
-	(void)json_object_del(value, "headers");
-	json_array_foreach(value, i, member) drop_environments(member);
-	json_object_foreach(value, key, member) drop_environments(member);
-}
+/* ---- copies of settings ---- */
 
 /* 1; 0: there is no such file. */
 static int read_settings(int dir, const char *path, struct buf *to,
@@ -340,6 +77,233 @@ static int read_settings(int dir, const char *path, struct buf *to,
 		return fd == -ENOENT ? 0 : fd;
 	return fd_slurp(fd, SETTINGS_MAX, to, err) < 0 ? -err->num : 1;
 }
+
+/*
+ * The record "seeds" beside the homes has for each file below a seed line the
+ * mtimes of the real file and of the copy when guard last compared them ("-":
+ * no such file). Its path is the key, with a hyphen for each other character.
+ */
+#define SEEDS "seeds"
+#define SEEDS_VERSION 1
+
+struct seeding {
+	const struct agent *a;
+	const struct profile_item *home;
+	const char *user_home;
+	int from, to; /* the user's home directory, the agent's home */
+	bool fresh; /* the home is new */
+	bool changed; /* the record */
+	size_t entries;
+	struct record record;
+	struct buf keys, skipped, *notes;
+};
+
+static void record_skipped(struct seeding *s, const char *path)
+{
+	if (s->fresh)
+		buf_printf(&s->skipped, "%s%s", s->skipped.len ? ", " : "",
+			   text_quote(path_name(path)));
+}
+
+static char *stamp_of(int dir, const char *path, struct stat *ret)
+{
+	*ret = (struct stat){0};
+	return fstatat(dir, path, ret, AT_SYMLINK_NOFOLLOW) < 0
+		       ? mem_strdup("-")
+		       : mem_printf("%lld.%09ld",
+				    (long long)ret->st_mtim.tv_sec,
+				    ret->st_mtim.tv_nsec);
+}
+
+/* A home of an earlier version has no record: a copy that is not younger than
+ * the home was not changed in a run. */
+static bool is_first_copy(const struct seeding *s, const struct stat *copy)
+{
+	struct stat above;
+
+	return fstatat(s->to, "..", &above, 0) == 0 &&
+	       copy->st_mtim.tv_sec <= above.st_mtim.tv_sec + 1;
+}
+
+static void copy_seed(struct seeding *s, const char *path, int from,
+		      const char *name, int to, const char *to_name,
+		      mode_t mode)
+{
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+	auto_close int in =
+		beneath_open(from, name, O_RDONLY | O_NONBLOCK, 0, &ignored);
+
+	if (in < 0 || fd_slurp(in, FILE_MAX, &text, &ignored) < 0 ||
+	    atomic_write(to, to_name, text.data, text.len, 0600 | (mode & 0100),
+			 ATOMIC_NO_SYNC, &ignored) < 0)
+		record_skipped(s, path);
+}
+
+/* Copies a file that is new or that the user has changed, unless a run has
+ * changed the copy. path: below the home directory. */
+static void update_seed_file(struct seeding *s, const char *path, int from,
+			     const char *name, int to, const char *to_name)
+{
+	struct stat st, copy_st;
+	auto_free char *key = mem_strdup(path);
+	auto_free char *real = stamp_of(from, name, &st);
+	auto_free char *copy = stamp_of(to, to_name, &copy_st);
+	auto_free char *then = NULL, *value = NULL;
+	const char *before, *rest;
+	char *c;
+
+	for (c = key; *c; c++)
+		*c = isalnum((unsigned char)*c) ? (char)tolower(*c) : '-';
+	before = s->fresh ? NULL : record_get(&s->record, key);
+	rest = before ? strchr(before, ' ') : NULL;
+	if (rest && strlen(real) == (size_t)(rest - before) &&
+	    memcmp(real, before, strlen(real)) == 0)
+		return;
+	then = mem_strdup(rest ? rest + 1 : "-");
+	if (rest ? strcmp(then, copy) == 0
+		 : !copy_st.st_mode || is_first_copy(s, &copy_st)) {
+		copy_seed(s, path, from, name, to, to_name, st.st_mode);
+		free(then);
+		then = stamp_of(to, to_name, &copy_st);
+	} else if (rest) {
+		buf_printf(s->notes,
+			   "~/%s was changed outside, and guard's copy by %s: "
+			   "the copy stays (guard agents --reset %s)\n",
+			   path, s->a->name, s->a->name);
+	}
+	value = mem_printf("%s %s", real, then);
+	record_set(&s->record, key, value);
+	s->changed = true;
+}
+
+/* The same for a directory with its entries. Symbolic links are not followed:
+ * their targets are no settings of the agent. */
+static void update_seed(struct seeding *s, const char *path, int from,
+			const char *name, int to, const char *to_name)
+{
+	const size_t most = s->fresh ? ENTRIES_MAX : UPDATED_MAX;
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int in = -1, out = -1;
+	struct err ignored;
+	struct stat st;
+	size_t i;
+
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (S_ISDIR(st.st_mode)) {
+		in = beneath_open(from, name, O_RDONLY | O_DIRECTORY, 0,
+				  &ignored);
+		if (in >= 0 &&
+		    (mkdirat(to, to_name, 0700) == 0 || errno == EEXIST))
+			out = beneath_open(to, to_name, O_RDONLY | O_DIRECTORY,
+					   0, &ignored);
+	}
+	if (s->entries++ >= most ||
+	    (S_ISDIR(st.st_mode)
+		     ? out < 0 || dirlist_read(in, &list, &ignored) < 0
+		     : !S_ISREG(st.st_mode))) {
+		record_skipped(s, path);
+		return;
+	}
+	if (S_ISREG(st.st_mode))
+		update_seed_file(s, path, from, name, to, to_name);
+	for (i = 0; i < list.count; i++) {
+		const char *entry = list.items[i].name;
+		auto_free char *below = path_join(path, entry);
+
+		if (strlen(below) < PATH_MAX)
+			update_seed(s, below, in, entry, out, entry);
+	}
+}
+
+/* Adds the members with keys in the copy of a file to the header. */
+static void name_keys(struct seeding *s, const char *path, const char *rest)
+{
+	AUTO(buf) struct buf text = {0}, ignored = {0};
+	AUTO(names) struct names members = {0};
+	struct err err;
+	size_t i;
+
+	if (read_settings(s->to, rest, &text, &err) <= 0)
+		return;
+	(void)redact_settings(path, text.data, text.len, &ignored, &members);
+	for (i = 0; i < members.count; i++)
+		buf_printf(&s->keys, i ? ", %s%s" : "%s~/%s (%s",
+			   i		 ? members.items[i]
+			   : s->keys.len ? ", "
+					 : "",
+			   i ? "" : path, members.items[i]);
+	if (members.count)
+		buf_add_char(&s->keys, ')');
+}
+
+static void seed_home(struct seeding *s)
+{
+	const struct profile_item *item = NULL;
+	struct err ignored;
+
+	while (s->from >= 0 &&
+	       (item = profile_next(&s->a->profile, PROFILE_SEED, item))) {
+		auto_free char *real = NULL, *full_path = NULL;
+		auto_close int above = -1, below = -1;
+		const char *rest, *name, *to_name;
+
+		if (!path_below(item->value, s->home->value))
+			continue;
+		rest = path_rest(item->value, s->home->value);
+		/* Dotfiles are often links, to somewhere else in the home. */
+		full_path = path_join(s->user_home, item->value);
+		real = path_resolve(full_path, &ignored);
+		if (*rest && real && access(real, F_OK) == 0) {
+			if (path_below(real, s->user_home))
+				above = beneath_parent(
+					s->from, path_rest(real, s->user_home),
+					&name, &ignored);
+			if (above >= 0 &&
+			    make_home_parents(s->to, rest, &ignored) == 0)
+				below = beneath_parent(s->to, rest, &to_name,
+						       &ignored);
+			if (below < 0)
+				record_skipped(s, item->value);
+			else
+				update_seed(s, item->value, above, name, below,
+					    to_name);
+		}
+		if (*rest)
+			name_keys(s, item->value, rest);
+	}
+}
+
+/* The files of one line that the home lacks. */
+static void write_initial_files(const struct seeding *s)
+{
+	const struct profile_item *item = NULL;
+	struct err ignored;
+
+	while ((item = profile_next(&s->a->profile, PROFILE_WRITE, item))) {
+		auto_free char *text = mem_printf("%s\n", item->text);
+		auto_close int above = -1, out = -1;
+		const char *rest, *name;
+
+		if (strchr(item->value, '#') ||
+		    !path_below(item->value, s->home->value))
+			continue;
+		rest = path_rest(item->value, s->home->value);
+		if (!*rest || make_home_parents(s->to, rest, &ignored) < 0)
+			continue;
+		above = beneath_parent(s->to, rest, &name, &ignored);
+		if (above >= 0)
+			out = openat(above, name,
+				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+					     O_CLOEXEC,
+				     0600);
+		if (out >= 0)
+			(void)fd_write(out, text, strlen(text));
+	}
+}
+
+/* ---- members of JSON files ---- */
 
 bool agent_json_is(const char *path, const char *key, const char *value)
 {
@@ -377,14 +341,10 @@ static void copy_keys(const struct profile_item *item, const char *user_home,
 		auto_free char *key = mem_strndup(keys, len);
 		auto_free char *name = NULL;
 		json_t *in = members_find(real, key, project, false, &name);
-		json_t *value =
-			in && !is_secret_key(name)
-				? json_deep_copy(json_object_get(in, name))
-				: NULL;
 
-		drop_environments(value);
-		redact_json(value);
-		add_wanted(wanted, key, value);
+		if (in)
+			add_wanted(wanted, key,
+				   json_incref(json_object_get(in, name)));
 		keys += len;
 	}
 	json_decref(real);
@@ -428,14 +388,24 @@ static int write_settings(int dir, const char *path, const struct buf *text,
 {
 	const char *name;
 	auto_close int above = -1;
+	struct stat st;
+	bool exists;
 
 	if (make_home_parents(dir, path, err) < 0)
 		return -err->num;
 	above = beneath_parent(dir, path, &name, err);
 	if (above < 0)
 		return above;
-	return atomic_write(above, name, text->data, text->len, 0600,
-			    ATOMIC_NO_SYNC, err);
+	exists = fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (atomic_write(above, name, text->data, text->len, 0600,
+			 ATOMIC_NO_SYNC, err) < 0)
+		return -err->num;
+	/* No change of a run: see update_seed(). */
+	if (exists)
+		(void)utimensat(above, name,
+				(struct timespec[]){st.st_atim, st.st_mtim},
+				AT_SYMLINK_NOFOLLOW);
+	return 0;
 }
 
 /* One line of the profile, which sets members of a JSON file that lack there.
@@ -503,23 +473,74 @@ static void update_settings(const struct agent *a, const struct state *state,
 	}
 }
 
+static int open_home(struct seeding *s, int dir, const char *place,
+		     struct err *err)
+{
+	auto_free char *entry = path_join(place, ".");
+
+	s->to = beneath_open(dir, place, O_RDONLY | O_DIRECTORY, 0, err);
+	if (s->to != -ENOENT)
+		return s->to < 0 ? s->to : 0;
+	if (make_home_parents(dir, entry, err) < 0)
+		return -err->num;
+	s->fresh = true;
+	buf_printf(s->notes,
+		   "~/%s is now a directory of guard's own for %s: log in once "
+		   "inside; your real one is unchanged\n",
+		   s->home->value, s->a->name);
+	s->to = beneath_open(dir, place, O_RDONLY | O_DIRECTORY, 0, err);
+	return s->to < 0 ? s->to : 0;
+}
+
+/* A crash leaves a home that the next start completes. */
+static void fill_home(struct seeding *s, int dir)
+{
+	struct err ignored;
+
+	(void)record_load(dir, SEEDS, SEEDS, SEEDS_VERSION, &s->record,
+			  &ignored);
+	seed_home(s);
+	write_initial_files(s);
+	if (s->changed)
+		(void)record_save(dir, SEEDS, SEEDS, SEEDS_VERSION, &s->record,
+				  ATOMIC_NO_SYNC, &ignored);
+	if (s->skipped.len)
+		buf_printf(s->notes, "not copied from ~/%s: %s\n",
+			   s->home->value, buf_text(&s->skipped));
+	if (s->keys.len)
+		buf_printf(s->notes, "%s uses the keys in %s\n", s->a->name,
+			   buf_text(&s->keys));
+}
+
 char *agent_make_home(const struct agent *a, const struct state *state,
 		      const char *project, const struct profile_item *home,
 		      struct buf *notes, struct err *err)
 {
 	auto_close int dir = agent_open_state(state, a->name, true, err);
 	auto_free char *place = path_join("home", home->value);
-	auto_close int lock = -1, fd = -1;
+	struct seeding s = {.a = a,
+			    .home = home,
+			    .user_home = state->home,
+			    .to = -1,
+			    .notes = notes};
+	auto_close int lock = -1;
+	int got;
 
 	if (dir < 0)
 		return NULL;
 	lock = lock_take(dir, "lock", true, true, err);
 	if (lock < 0)
 		return NULL;
-	fd = beneath_open(dir, place, O_PATH | O_DIRECTORY, 0, err);
-	if (fd < 0 && fd != -ENOENT)
-		return NULL;
-	if (fd < 0 && make_new_home(a, state, dir, home, notes, err) < 0)
+	s.from = open(state->home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	got = open_home(&s, dir, place, err);
+	if (got == 0)
+		fill_home(&s, dir);
+	fd_close(&s.from);
+	fd_close(&s.to);
+	record_free(&s.record);
+	buf_free(&s.skipped);
+	buf_free(&s.keys);
+	if (got < 0)
 		return NULL;
 	update_settings(a, state, project, dir, home, notes);
 	return mem_printf("%s/agents/%s/%s", state->path, a->name, place);

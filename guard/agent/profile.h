@@ -8,13 +8,14 @@
  *
  *	home DIR	a directory of guard's own in its place, kept
  *			between runs
- *	seed PATH	settings that are copied into a new home from the
- *			real one, without secrets
+ *	seed PATH	settings that are copied into a home from the real one,
+ *			with their keys, unless a run has changed the copy.
+ *			Other runs see the real ones without secrets, as those
+ *			of keys, write, nested, initial, ro and data FILE#KEY
  *	keys FROM#KEY,... TO
  *			members of a real JSON file that are copied into a JSON
- *			file of the home at each start, without secrets, unless
- *			it has them; a.b is a member of a member, * the project
- *	write PATH TEXT	a file of one line in a new home without that file;
+ *			file of the home at each start, unless it has them; a.b is a member of a member, * the project
+ *	write PATH TEXT	a file of one line in a home without that file;
  *			with PATH#KEY a member of a JSON file, set at each
  *			start unless the file has it
  *	data GLOB	content of a home that no session executes or obeys;

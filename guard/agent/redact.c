@@ -175,9 +175,56 @@ struct redact {
 	/* drop lines until this text; NULL: none */
 	const char *until;
 	bool next; /* the next line is the value of a --token */
+	/* Only in settings of agents: */
+	bool section; /* in a table of variables or headers */
+	struct names *members; /* names of those with a secret; NULL: none */
 };
 
-static bool is_secret_name(const char *name, size_t len)
+/* In settings of agents further names count, see is_member_word(). */
+static bool in_agent_settings;
+
+/* Words of names whose values may be secrets of any form: FOO_KEY, X-Auth, and
+ * tables of variables and headers. */
+static bool is_member_word(const char *word, size_t len)
+{
+	static const char words[] = " key auth oauth cookie credential pat pwd "
+				    "env environment header ";
+	char spaced[16] = " ";
+
+	len -= len && tolower(word[len - 1]) == 's';
+	if (len + 3 > sizeof(spaced))
+		return false;
+	memcpy(spaced + 1, word, len);
+	spaced[len + 1] = ' ';
+	return len && strcasestr(words, spaced);
+}
+
+/* A word ends at other characters, and where capital letters begin or end:
+ * apiKey, SSLKey. */
+static bool ends_word(const char *name, size_t len, size_t i)
+{
+	return !isalpha((unsigned char)name[i]) ||
+	       !isalpha((unsigned char)name[i - 1]) ||
+	       (isupper((unsigned char)name[i]) &&
+		(islower((unsigned char)name[i - 1]) ||
+		 (i + 1 < len && islower((unsigned char)name[i + 1]))));
+}
+
+static bool has_member_word(const char *name, size_t len)
+{
+	size_t i, end;
+
+	for (i = 0; i < len; i = end) {
+		for (end = i + 1; end < len && !ends_word(name, len, end);)
+			end++;
+		if (is_member_word(name + i, end - i))
+			return true;
+	}
+	return false;
+}
+
+/* A name that speaks of a secret. */
+static bool is_clear_name(const char *name, size_t len)
 {
 	if (find_mark(name, len, 0, MARK_NAME) < len)
 		return true;
@@ -187,9 +234,10 @@ static bool is_secret_name(const char *name, size_t len)
 	       find_mark(name, len, len - 4, MARK_NAME_END) == len - 4;
 }
 
-bool redact_is_secret(const char *name)
+static bool is_secret_name(const char *name, size_t len)
 {
-	return is_secret_name(name, strlen(name));
+	return is_clear_name(name, len) ||
+	       (in_agent_settings && has_member_word(name, len));
 }
 
 static size_t indent_of(const char *line, size_t len)
@@ -374,13 +422,24 @@ static bool is_known_token(const char *text, size_t len, size_t i)
 	       name_end(text, len, i) - i >= TOKEN_MIN;
 }
 
+/* The next name that may be secret, or len. */
+static size_t find_name(const char *text, size_t len, size_t at)
+{
+	if (!in_agent_settings) {
+		at = find_mark(text, len, at,
+			       MARK_NAME | MARK_NAME_END | MARK_TOKEN);
+		return at < len ? name_start(text, at) : len;
+	}
+	while (at < len && !is_name_char(text[at]))
+		at++;
+	return at;
+}
+
 bool redact_has_secret(const char *text, size_t len)
 {
-	const unsigned int kinds = MARK_NAME | MARK_NAME_END | MARK_TOKEN;
 	size_t at = 0, end;
 
-	for (; (at = find_mark(text, len, at, kinds)) < len; at = end) {
-		at = name_start(text, at);
+	for (; (at = find_name(text, len, at)) < len; at = end) {
 		end = name_end(text, len, at);
 		if (is_known_token(text, len, at) ||
 		    (is_secret_name(text + at, end - at) &&
@@ -433,6 +492,27 @@ static bool redact_json_line(struct redact *r, const char *line, size_t len)
 	return true;
 }
 
+/* Adds the name of a member whose value is a key, and no name of one. */
+static void add_member(struct names *members, const char *name, size_t name_len,
+		       const char *value, size_t len)
+{
+	auto_free char *text = NULL;
+	size_t i, k;
+
+	while (name_len && !is_name_char(name[name_len - 1]))
+		name_len--;
+	i = name_start(name, name_len);
+	value += k = skip_chars(value, len, 0, "\"'");
+	if (!members || !is_clear_name(name + i, name_len - i) || k == len ||
+	    strchr("${!", *value))
+		return;
+	text = mem_strndup(name + i, name_len - i);
+	for (i = 0; i < members->count; i++)
+		if (strcmp(members->items[i], text) == 0)
+			return;
+	names_add(members, text);
+}
+
 /* Writes an empty value of the same kind, so that the file still parses. */
 static bool redact_value(struct redact *r, const char *line, size_t len)
 {
@@ -445,7 +525,7 @@ static bool redact_value(struct redact *r, const char *line, size_t len)
 		{"{", "}", "{}"},
 	};
 	size_t key_len = 0, at = find_value(line, len, &key_len), i, n;
-	bool secret = is_secret_name(line, key_len);
+	bool secret = r->section || is_secret_name(line, key_len);
 
 	if (!at || memchr(line, '<', key_len))
 		return false;
@@ -455,6 +535,7 @@ static bool redact_value(struct redact *r, const char *line, size_t len)
 	if (is_harmless_value(line + at, len - at) ||
 	    (!secret && !redact_has_secret(line + at, len - at)))
 		return false;
+	add_member(r->members, line, key_len, line + at, len - at);
 	put_without_user(r, line, at);
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const char *end = kinds[i][1];
@@ -547,6 +628,8 @@ static const char *redact_settings_line(struct redact *r, const char *line,
 		return end;
 	}
 	r->dropping = false;
+	if (in_agent_settings && !blank && line[indent_of(line, len)] == '[')
+		r->section = has_member_word(line, len);
 	if (!redact_list_element(r, line, len) && !redact_value(r, line, len) &&
 	    !redact_json_line(r, line, len))
 		end = redact_xml_line(r, line, len);
@@ -574,13 +657,15 @@ static const char *copy_unmarked(const char *at, const char *end,
 	return at + line;
 }
 
-bool redact_text(const void *data, size_t len, struct buf *to)
+static bool redact_lines(const char *at, size_t len, struct buf *to,
+			 bool section, struct names *members)
 {
-	const char *at = data, *end = at + len;
-	struct redact r = {.to = to, .end = end};
+	const char *end = at + len;
+	struct redact r = {
+		.to = to, .end = end, .section = section, .members = members};
 
 	while (at < end) {
-		if (is_between_secrets(&r)) {
+		if (!in_agent_settings && is_between_secrets(&r)) {
 			at = copy_unmarked(at, end, to);
 			if (at == end) {
 				if (at[-1] != '\n')
@@ -591,6 +676,11 @@ bool redact_text(const void *data, size_t len, struct buf *to)
 		at = redact_settings_line(&r, at, text_line_len(at, end)) + 1;
 	}
 	return r.any;
+}
+
+bool redact_text(const void *data, size_t len, struct buf *to)
+{
+	return redact_lines(data, len, to, false, NULL);
 }
 
 /* A shorter value without quotes may be a word. */
@@ -826,5 +916,167 @@ bool redact_prose(const void *data, size_t len, struct buf *to)
 
 	while ((at = copy_unmarked(at, end, to)) < end)
 		at += redact_prose_line(at, end, to, &any);
+	return any;
+}
+
+/* ---- settings of agents ---- */
+
+#define JSON_DEPTH 64
+#define JSON_SIGNS "{}[],: \t\r\n"
+#define JSON_ENDS JSON_SIGNS "\"'"
+
+struct json_redact {
+	const char *at, *end;
+	struct buf to;
+	struct names *members;
+	const char *name; /* of the last member */
+	size_t name_len;
+	bool any;
+	bool damaged; /* a word or a string is none of JSON */
+	bool secret; /* the next value is */
+	bool option; /* the string before it is an --api-key */
+	/* Whether all values in an object or array are secrets. */
+	bool open[JSON_DEPTH];
+	size_t depth;
+};
+
+static bool is_json_name(const char *at, const char *end)
+{
+	while (at < end && isspace((unsigned char)*at))
+		at++;
+	return at < end && *at == ':';
+}
+
+/* A name or value from r->at to end. */
+static void redact_json_word(struct json_redact *r, const char *end)
+{
+	const bool quoted = strchr("\"'", *r->at) != NULL;
+	const char *word = r->at + quoted;
+	const size_t len = (size_t)(end - word) -
+			   (quoted && end > word && end[-1] == *r->at);
+	const bool null = !quoted && len == 4 && memcmp(word, "null", 4) == 0;
+	AUTO(buf) struct buf ignored = {0};
+	bool secret = r->secret || (r->option && len && *word != '-');
+
+	if (is_json_name(end, r->end)) {
+		r->name = word;
+		r->name_len = len;
+		r->secret = r->open[r->depth] || is_secret_name(word, len);
+		r->option = false;
+		buf_add(&r->to, r->at, (size_t)(end - r->at));
+		return;
+	}
+	r->damaged |= quoted ? memchr(word, '\n', len) || word + len == r->end
+			     : !null && !is_harmless_value(word, len);
+	secret = secret ? !null && !is_harmless_value(word, len)
+			: quoted && (redact_has_secret(word, len) ||
+				     redact_prose(word, len, &ignored));
+	r->option =
+		quoted && is_option(word, 0, len) && !memchr(word, '=', len);
+	if (secret)
+		add_member(r->members, r->name, r->name_len, word, len);
+	if (secret)
+		buf_add_text(&r->to, "\"\"");
+	else
+		buf_add(&r->to, r->at, (size_t)(end - r->at));
+	r->any |= secret;
+}
+
+/* The end of the comment at at, or at. */
+static const char *json_comment_end(const char *at, const char *end)
+{
+	const char *found = end - at > 1 && *at == '/' && at[1] == '*'
+				    ? memmem(at, (size_t)(end - at), "*/", 2)
+				    : NULL;
+
+	if (found)
+		return found + 2;
+	return end - at > 1 && *at == '/' && strchr("/*", at[1])
+		       ? at + text_line_len(at, end)
+		       : at;
+}
+
+static void redact_json_sign(struct json_redact *r, char sign)
+{
+	if (strchr("{[", sign)) {
+		r->depth += r->depth + 1 < JSON_DEPTH;
+		r->open[r->depth] = r->secret;
+	} else if (strchr("}]", sign)) {
+		r->depth -= r->depth > 0;
+	}
+	if (strchr("}],", sign))
+		r->secret = r->open[r->depth];
+	buf_add_char(&r->to, sign);
+}
+
+/* Also with comments, and commas and names as in JSON5. A text that is none is
+ * redacted as prose, too. */
+static bool redact_json(const char *data, size_t len, struct buf *to,
+			struct names *members)
+{
+	struct json_redact r = {.at = data,
+				.end = data + len,
+				.members = members,
+				.name = data};
+
+	while (r.at < r.end) {
+		const char *next = json_comment_end(r.at, r.end);
+		const char c = *r.at;
+
+		if (next > r.at) {
+			r.any |= redact_prose(r.at, (size_t)(next - r.at),
+					      &r.to);
+		} else if (c && strchr(JSON_SIGNS, c)) {
+			next = r.at + 1;
+			redact_json_sign(&r, c);
+		} else {
+			const char ends[] = {c, '\0'};
+			const bool quoted = c == '"' || c == '\'';
+
+			for (next++; next < r.end; next++) {
+				if (strchr(quoted ? ends : JSON_ENDS, *next))
+					break;
+				next += *next == '\\' && next + 1 < r.end;
+			}
+			next += quoted && next < r.end;
+			redact_json_word(&r, next);
+		}
+		r.at = next;
+	}
+	if (r.damaged)
+		r.any |= redact_prose(r.to.data, r.to.len, to);
+	else
+		buf_add(to, r.to.data, r.to.len);
+	buf_free(&r.to);
+	return r.any;
+}
+
+/* Whether the name ends with a word of the list. */
+static bool has_suffix(const char *name, const char *list)
+{
+	const char *dot = strrchr(name, '.');
+	auto_free char *word = mem_printf(" %s ", dot ? dot + 1 : "");
+
+	return strcasestr(list, word) != NULL;
+}
+
+bool redact_settings(const char *name, const void *data, size_t len,
+		     struct buf *to, struct names *members)
+{
+	const char *text = data;
+	size_t i = skip_chars(text, len, 0, " \t\r\n");
+	bool any;
+
+	in_agent_settings = true;
+	if (has_suffix(name, " json jsonc json5 ") ||
+	    (i < len && text[i] == '{'))
+		any = redact_json(text, len, to, members);
+	else if (has_suffix(name,
+			    " toml yaml yml ini conf cfg xml properties env "))
+		any = redact_lines(text, len, to, has_suffix(name, " env "),
+				   members);
+	else
+		any = redact_prose(data, len, to);
+	in_agent_settings = false;
 	return any;
 }

@@ -27,9 +27,6 @@
 
 #include "base/mem.h"
 
-/* True if the value of a key with this name is a secret. */
-bool redact_is_secret(const char *name);
-
 /* True if the value contains a secret under a name of its own. */
 bool redact_has_secret(const char *text, size_t len);
 
@@ -38,5 +35,15 @@ bool redact_text(const void *data, size_t len, struct buf *to);
 
 /* The same for prose and programs. */
 bool redact_prose(const void *data, size_t len, struct buf *to);
+
+/*
+ * The same for settings of an agent; name: of the file, selects the syntax:
+ * JSON (with comments), lines as in redact_text(), or prose. Values are removed
+ * by the name of their member, whatever their form: names with the word key,
+ * token, auth, cookie and such; variables of servers, and headers. Appends the
+ * names of members with a key to members, unless it is NULL, each once.
+ */
+bool redact_settings(const char *name, const void *data, size_t len,
+		     struct buf *to, struct names *members);
 
 #endif

@@ -1,13 +1,16 @@
 #include "guard/agent/redactions.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/derived.h"
+#include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/vec.h"
@@ -16,6 +19,8 @@
 
 /* To read a smaller file costs less than to find its copy. */
 #define COPIED_LEAST (64 << 10)
+/* Of a directory. Each is read at each start. */
+#define DIR_ENTRIES_MAX 500
 
 /* Reads the file; false: its secrets cannot be removed. */
 static bool read_settings_file(int fd, struct buf *ret)
@@ -47,9 +52,7 @@ static bool find_copy(const struct state *state, const char *name,
 static void redact_file(const struct state *state, const struct place *place,
 			int fd, const struct stat *st, struct redaction *r)
 {
-	const bool prose = place->how & PLACE_PROSE;
-	auto_free char *subject =
-		mem_printf("%s %s", prose ? "prose" : "settings", place->path);
+	auto_free char *subject = mem_printf("%u %s", place->how, place->path);
 	auto_free char *name =
 		st->st_size >= COPIED_LEAST ? derived_name(subject, st) : NULL;
 	AUTO(buf) struct buf text = {0};
@@ -60,8 +63,12 @@ static void redact_file(const struct state *state, const struct place *place,
 	r->closed = !read_settings_file(fd, &text);
 	if (r->closed)
 		return;
-	r->any = prose ? redact_prose(text.data, text.len, &r->text)
-		       : redact_text(text.data, text.len, &r->text);
+	r->any = place->how & PLACE_AGENT
+			 ? redact_settings(place->path, text.data, text.len,
+					   &r->text, NULL)
+		 : place->how & PLACE_PROSE
+			 ? redact_prose(text.data, text.len, &r->text)
+			 : redact_text(text.data, text.len, &r->text);
 	/* The copy of a masked file without secrets would be taken for one of a
 	 * file with secrets; an empty one for that of a file without. */
 	if (!name || (r->any ? !r->text.len : place->how & PLACE_MASKED) ||
@@ -73,12 +80,58 @@ static void redact_file(const struct state *state, const struct place *place,
 	buf_free(&r->text);
 }
 
+struct settings_walk {
+	struct redactions *to;
+	const struct state *state;
+	size_t entries;
+};
+
+static bool add_settings_entry(void *arg, const char *path,
+			       const struct dirlist_item *item)
+{
+	struct settings_walk *w = arg;
+	auto_free char *name = mem_strdup(path);
+	const struct place place = {.path = name, .how = PLACE_AGENT};
+	struct stat st;
+
+	/* Also what links lead to. */
+	if (w->entries++ < DIR_ENTRIES_MAX && stat(path, &st) == 0 &&
+	    S_ISREG(st.st_mode))
+		redactions_add(w->to, w->state, &place);
+	return item->type == DT_DIR && w->entries < DIR_ENTRIES_MAX;
+}
+
+static void drop_redactions(struct redactions *redactions, size_t count)
+{
+	while (redactions->count > count) {
+		struct redaction *r = &redactions->items[--redactions->count];
+
+		free(r->path);
+		free(r->copy);
+		buf_free(&r->text);
+	}
+}
+
+/* The settings in a directory of an agent. One with too many is closed. */
+static bool add_directory(struct redactions *redactions,
+			  const struct state *state, const char *path)
+{
+	struct settings_walk w = {redactions, state, 0};
+	size_t count = redactions->count;
+
+	dirtree_levels(path, DIR_ENTRIES_MAX, DIR_ENTRIES_MAX, NULL,
+		       add_settings_entry, &w);
+	if (w.entries < DIR_ENTRIES_MAX)
+		return true;
+	drop_redactions(redactions, count);
+	return false;
+}
+
 void redactions_add(struct redactions *redactions, const struct state *state,
 		    const struct place *place)
 {
 	auto_close int fd =
 		open(place->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	const bool masked = place->how & PLACE_MASKED;
 	struct redaction r = {0};
 	struct stat st;
 
@@ -86,9 +139,13 @@ void redactions_add(struct redactions *redactions, const struct state *state,
 		return;
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		redact_file(state, place, fd, &st, &r);
-	else
+	else if (!(place->how & PLACE_AGENT) || fd < 0 ||
+		 !S_ISDIR(st.st_mode) ||
+		 !add_directory(redactions, state, place->path))
 		r.closed = true;
-	if (masked ? r.closed : !r.closed && !r.any) {
+	else
+		return;
+	if (place->how & PLACE_MASKED ? r.closed : !r.closed && !r.any) {
 		buf_free(&r.text);
 		return;
 	}
@@ -98,13 +155,7 @@ void redactions_add(struct redactions *redactions, const struct state *state,
 
 void redactions_free(struct redactions *redactions)
 {
-	size_t i;
-
-	for (i = 0; i < redactions->count; i++) {
-		free(redactions->items[i].path);
-		free(redactions->items[i].copy);
-		buf_free(&redactions->items[i].text);
-	}
+	drop_redactions(redactions, 0);
 	free(redactions->items);
 	*redactions = (struct redactions){0};
 }

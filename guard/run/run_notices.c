@@ -381,6 +381,8 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 				   redactions->items[i].closed ? NOTICE_CLOSED
 							       : NOTICE_SECRET,
 				   path);
+		if (has_hard_link_names(AT_FDCWD, redactions->items[i].path))
+			add_notice(&t, NOTICE_LINK, path);
 	}
 	add_hidden_paths(&t, run, redactions, hide);
 	report_dropped_variables(&t, dropped);

@@ -160,6 +160,7 @@ int run_open_project(struct run *run, struct err *err)
 
 int run_load_agent(struct run *run, struct err *err)
 {
+	agent_find_settings(&run->context.state);
 	places_find(environ, run->context.state.home, run->project,
 		    run->context.state.fd, &run->places);
 	if (agent_load(run->options, &run->context.state, run->project,

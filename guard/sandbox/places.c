@@ -789,10 +789,38 @@ static void add_histories(const struct search *s, char *const *variables)
 	}
 }
 
+static void load_shipped_rules(void)
+{
+	static char *text; /* the names of the rules */
+
+	if (rules.count)
+		return;
+	/* A mistake stops guard's build (tests/lint/texts.c). */
+	free(text);
+	text = mem_strdup(shipped_text(PLACES_LIST));
+	if (load_rules(text) != 0)
+		abort();
+}
+
+void places_add(const char *path, unsigned int how)
+{
+	size_t i;
+
+	load_shipped_rules();
+	for (i = 0; i < rules.count; i++)
+		if (rules.items[i].kind == RULE_HOME &&
+		    strcmp(rules.items[i].name, path) == 0)
+			return;
+	*VEC_ADD(&rules) = (struct place_rule){.kind = RULE_HOME,
+					       .how = how,
+					       .name = mem_strdup(path),
+					       .rest = "",
+					       .before = ""};
+}
+
 void places_find(char *const *variables, const char *home, const char *project,
 		 int state_fd, struct places *ret)
 {
-	static char *text; /* the names of the rules */
 	auto_free char *here = getcwd(NULL, 0);
 	struct name_index index = {0};
 	const struct search s = {home, project, here, &index, ret};
@@ -805,13 +833,7 @@ void places_find(char *const *variables, const char *home, const char *project,
 
 	if (state_fd >= 0)
 		load_index(&index, state_fd, kept);
-	/* A mistake stops guard's build (tests/lint/texts.c). */
-	if (!rules.count) {
-		free(text);
-		text = mem_strdup(shipped_text(PLACES_LIST));
-		if (load_rules(text) != 0)
-			abort();
-	}
+	load_shipped_rules();
 	if (home)
 		add_home(&s, home);
 	/* $HOME may name another user's home directory; the user's own is

@@ -25,6 +25,7 @@ enum {
 	PLACE_MASKED = 1, /* empty */
 	PLACE_SETTINGS = 2, /* a copy by redact_text() */
 	PLACE_PROSE = 4, /* a copy by redact_prose() */
+	PLACE_AGENT = 8, /* by redact_settings(), also each file below it */
 };
 
 struct place {
@@ -48,6 +49,10 @@ struct places {
 
 /* -EINVAL names the file and the line that is none of such a list. */
 int places_check(const char *path, const char *text, struct err *err);
+
+/* Adds a place below the home directory to those of the list, unless one has
+ * the same path. For places_find(), and before it. */
+void places_add(const char *path, unsigned int how);
 
 /* Finds the existing places. variables: "NAME=VALUE", NULL-terminated; home,
  * project: absolute, or NULL. A place whose existence cannot be checked counts

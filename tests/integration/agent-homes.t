@@ -48,7 +48,7 @@ says "$out" '"hasCompletedOnboarding": true'
 says "$out" '"theme": "dark"'
 says "$out" 'm-server'
 says "$out" '"hasTrustDialogAccepted": true'
-silent "$out" 'sk-in'
+says "$out" 'sk-in-env'
 silent "$out" 'oauthAccount'
 silent "$out" 'elsewhere'
 home_has 'its own values stay' \
@@ -428,7 +428,7 @@ for theme in dark light; do
 			guard run -q --agent claude -- sh -c \
 			'cat ~/.claude/.claude.json; rm ~/.claude/.claude.json'
 		says "$out" "\"theme\": \"$theme\""
-		silent "$out" sk-in-key
+		silent "$out" apiKey
 	done
 done
 rm "$HOME/.claude.json"

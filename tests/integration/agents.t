@@ -135,30 +135,23 @@ gives 1 'agents --reset without a terminal and --yes is refused' \
 gives 1 'agents --reset of an unknown agent is refused' \
 	guard agents --reset nobody -y
 gives 0 'agents --reset -y removes the home' guard agents --reset claude -y
-gives 0 "a new home has the host's settings without secrets" \
+gives 0 "a new home has the host's settings, with their keys" \
 	guard run --agent claude -- sh -c \
 	'cat ~/.claude/settings.json ~/.claude/hooks/*; ls -A ~/.claude'
-says "$out" '"theme": "dark"'
-says "$out" '"COLOUR": "red"'
+says "$err" "claude uses the keys in ~/.claude/settings.json (apiKey, SOME_TOKEN"
+says "$out" '{"theme": "dark", "apiKey": "sk-in-settings", "hooks": {},'
 says "$out" 'echo host'
-says "$out" '"--verbose"'
-says "$out" 'https://mcp.example'
-silent "$out" 'sk-in'
 silent "$out" '.credentials.json'
-gives 0 'instructions and scripts of a new home have no secrets' \
+gives 0 'instructions, scripts and other files are copied as they are' \
 	guard run --agent claude -- \
-	sh -c 'cat ~/.claude/CLAUDE.md ~/.claude/hooks/post.sh'
-silent "$out" 'sk-in'
-says "$out" 'Say please. The key: `` is for all.'
-says "$out" 'export POST_TOKEN='
-says "$out" 'https://example.org'
-gives 0 'TOML settings of a new home have no secrets' \
+	cat "$HOME/.claude/CLAUDE.md" "$HOME/.claude/hooks/post.sh"
+is "$(cat "$out")" \
+	"$(cat "$HOME/.claude/CLAUDE.md" "$HOME/.claude/hooks/post.sh")" \
+	'with their keys'
+gives 0 'another agent has TOML settings with its keys' \
 	guard run --agent codex -- \
 	cat "$HOME/.codex/config.toml"
-says "$out" 'model = "one"'
-says "$out" 'env = {}'
-says "$out" 'command = "b"'
-silent "$out" 'sk-in'
+says "$out" 'sk-in-table'
 # in_claude WHAT SCRIPT: runs the script in the agent's home
 in_claude() {
 	gives 0 "$1" guard run --agent claude -- sh -c "cd ~/.claude; $2"

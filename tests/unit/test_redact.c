@@ -108,6 +108,79 @@ static void cuts_the_secrets_and_nothing_else(void **state)
 	}
 }
 
+/* name: of a file with settings of an agent; members: the names of those with
+ * a key */
+static const struct {
+	const char *name, *from, *to, *members;
+} settings[] = {
+	{"a.json", "{\"apiKey\": \"k\", \"a\": [1, true]}",
+	 "{\"apiKey\": \"\", \"a\": [1, true]}", "apiKey"},
+	{"a.json", "{\"FOO_KEY\":\"k\",\"OpenAIKey\":\"k\",\"SSLKey\":\"k\"}",
+	 "{\"FOO_KEY\":\"\",\"OpenAIKey\":\"\",\"SSLKey\":\"\"}", ""},
+	{"a.json", "{\"monkey\":\"a\",\"keyboard\":\"b\",\"author\":\"c\"}",
+	 NULL, ""},
+	{"a.json", "{\"X-Auth\":\"k\",\"Cookie\":\"k\",\"db_pwd\":\"k\"}",
+	 "{\"X-Auth\":\"\",\"Cookie\":\"\",\"db_pwd\":\"\"}", ""},
+	{"a.json", "{\"env\":{\"A\":\"k\",\"N\":1,\"B\":[\"k\"]},\"c\":\"d\"}",
+	 "{\"env\":{\"A\":\"\",\"N\":1,\"B\":[\"\"]},\"c\":\"d\"}", ""},
+	{"a.json",
+	 "{\"tokens\":{\"a\":{\"b\":\"k\"},\"c\":123456},\"d\":\"e\"}",
+	 "{\"tokens\":{\"a\":{\"b\":\"\"},\"c\":\"\"},\"d\":\"e\"}", ""},
+	{"a.json", "[\"--api-key\",\"k\",\"-y\",\"--use-token\",\"--x\"]",
+	 "[\"--api-key\",\"\",\"-y\",\"--use-token\",\"--x\"]", ""},
+	{"a.json",
+	 "[\"-H\",\"X-Auth: k\",\"A_KEY=k\",\"https://u:p@h/\",\"z\"]",
+	 "[\"-H\",\"\",\"\",\"\",\"z\"]", ""},
+	{"a.json", "{\"apiKey\": \"{env:K}\", \"token\": null}",
+	 "{\"apiKey\": \"\", \"token\": null}", ""},
+	{"a.jsonc", "// token: abcd1234\n{apiKey: 'a\\'k', /* x */ b: 1,}\n",
+	 "// token: \n{apiKey: \"\", /* x */ b: 1,}\n", "apiKey"},
+	{"settings", " {\"apiKey\":\"k\"}", " {\"apiKey\":\"\"}", "apiKey"},
+	/* none of the format */
+	{"a.json", "{\"a\": \"b, \"apiKey\": \"k\"}",
+	 "{\"a\": \"b, \"apiKey\": \"\"}", ""},
+	{"a.json", "a=1\nA_TOKEN=k\n", "a=1\nA_TOKEN=\n", ""},
+	{"a.json", "{\"apiKey\": \"k", "{\"apiKey\": \"\"", "apiKey"},
+	/* lines */
+	{"a.yaml",
+	 "m:\n  - name: x\n    apiKey: k\n    env:\n      A: k\n    b: c\n",
+	 "m:\n  - name: x\n    apiKey: \n    env:\n    b: c\n", "apiKey"},
+	{"a.yaml", "key: k\nh: {headers: {X-Auth: k}}\nkeyboard: us\n",
+	 "key: \nh: {}\nkeyboard: us\n", ""},
+	{"a.toml", "a = 1\n[x.env]\nA = \"k\"\n[y]\nA = \"b\"\n",
+	 "a = 1\n[x.env]\nA = \"\"\n[y]\nA = \"b\"\n", ""},
+	{"a.toml", "http_headers = { \"X\" = \"k\" }\nbearer_token = \"k\"\n",
+	 "http_headers = {}\nbearer_token = \"\"\n", "bearer_token"},
+	{".env", "# c\nA=k\nexport GEMINI_API_KEY='k'\n",
+	 "# c\nA=\nexport GEMINI_API_KEY=''\n", "GEMINI_API_KEY"},
+	/* prose */
+	{"a.md", "The key: b\nexport A_TOKEN=k\n",
+	 "The key: b\nexport A_TOKEN=\n", ""},
+	{"x.sh", "key = 1\n", NULL, ""},
+};
+
+static void cuts_members_of_settings_by_their_names(void **state)
+{
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		const char *from = settings[i].from, *to = settings[i].to;
+		AUTO(names) struct names names = {0};
+		AUTO(buf) struct buf b = {0}, members = {0};
+		bool any = redact_settings(settings[i].name, from, strlen(from),
+					   &b, &names);
+
+		if (any != (to != NULL))
+			fail_msg("%s: %d, %s", from, any, buf_text(&b));
+		assert_string_equal(buf_text(&b), to ?: from);
+		for (k = 0; k < names.count; k++)
+			buf_printf(&members, "%s%s", k ? " " : "",
+				   names.items[k]);
+		assert_string_equal(buf_text(&members), settings[i].members);
+	}
+}
+
 static const struct {
 	const char *from, *to; /* to NULL: no secret */
 } prose[] = {
@@ -343,6 +416,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cuts_the_secrets_and_nothing_else),
+		cmocka_unit_test(cuts_members_of_settings_by_their_names),
 		cmocka_unit_test(cuts_the_secrets_out_of_prose),
 		cmocka_unit_test(no_part_of_a_secret_stays_and_the_rest_does),
 		cmocka_unit_test(bytes_of_any_kind_do_no_harm),
