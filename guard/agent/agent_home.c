@@ -275,6 +275,106 @@ static void seed_home(struct seeding *s)
 	}
 }
 
+/* ---- settings that stay behind ---- */
+
+#define LEFT_OUT_NAMED 6
+
+static bool is_copied(const struct profile_item *item)
+{
+	return item->word == PROFILE_SEED || item->word == PROFILE_INITIAL;
+}
+
+/* Whether a line of the profile has the entry, or seeds a part of it. */
+static bool is_known_entry(const struct profile *p, const char *path)
+{
+	static const enum profile_word words[] = {
+		PROFILE_SEED,	 PROFILE_DATA,	  PROFILE_LOGIN,
+		PROFILE_HISTORY, PROFILE_INITIAL, PROFILE_NOISE};
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (profile_match(p, words[i], path))
+			return true;
+	for (i = 0; i < p->count; i++)
+		if (is_copied(&p->items[i]) &&
+		    path_below(p->items[i].value, path))
+			return true;
+	return false;
+}
+
+/* Whether an agent may execute or obey the entry, by its name or mode. */
+static bool instructs(const char *name, const struct stat *st)
+{
+	static const char *const kinds[] = {"hook",	"plugin", "extension",
+					    "command",	"agent",  "skill",
+					    "prompt",	"rule",	  "polic",
+					    "workflow", "tool",	  "instruct"};
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcasestr(name, kinds[i]))
+			return true;
+	return S_ISREG(st->st_mode) && (st->st_mode & 0111);
+}
+
+/* Names entries of the real directory of which the run has no copy. */
+static void name_left_out_in(struct seeding *s, const char *path,
+			     struct buf *names, size_t *count)
+{
+	auto_close int dir =
+		s->from < 0 ? -1
+			    : openat(s->from, path,
+				     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	struct stat st;
+	size_t i;
+
+	if (dir < 0 || dirlist_read(dir, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *entry = path_join(path, list.items[i].name);
+		auto_free char *shown =
+			mem_printf("%s~/%s", names->len ? ", " : "", entry);
+
+		if (fstatat(dir, list.items[i].name, &st, 0) < 0 ||
+		    !instructs(list.items[i].name, &st) ||
+		    is_known_entry(&s->a->profile, entry))
+			continue;
+		if ((*count)++ < LEFT_OUT_NAMED)
+			text_escape_name(names, shown);
+	}
+}
+
+/* In the home, and in the directories of the settings below it. */
+static void name_left_out(struct seeding *s)
+{
+	AUTO(buf) struct buf names = {0};
+	const struct profile *p = &s->a->profile;
+	auto_free char *last = mem_strdup(s->home->value);
+	size_t count = 0, i;
+
+	name_left_out_in(s, last, &names, &count);
+	for (i = 0; i < p->count; i++) {
+		auto_free char *above = path_parent(p->items[i].value);
+
+		if (!is_copied(&p->items[i]) ||
+		    !path_below(above, s->home->value) ||
+		    path_below(last, above))
+			continue;
+		name_left_out_in(s, above, &names, &count);
+		free(last);
+		last = TAKE(above);
+	}
+	if (count > LEFT_OUT_NAMED)
+		buf_printf(&names, " and %zu more", count - LEFT_OUT_NAMED);
+	if (count)
+		buf_printf(s->notes,
+			   "not taken along: %s (a seed line in "
+			   "~/.config/guard/agents/%s copies it)\n",
+			   buf_text(&names), s->a->name);
+}
+
 /* The files of one line that the home lacks. */
 static void write_initial_files(const struct seeding *s)
 {
@@ -510,6 +610,7 @@ static void fill_home(struct seeding *s, int dir)
 	if (s->keys.len)
 		buf_printf(s->notes, "%s uses the keys in %s\n", s->a->name,
 			   buf_text(&s->keys));
+	name_left_out(s);
 }
 
 char *agent_make_home(const struct agent *a, const struct state *state,

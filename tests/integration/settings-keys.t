@@ -119,6 +119,14 @@ gives 0 'changes of a run in it stay' \
 	guard run --agent claude -- sh -c 'cd ~/.claude/skills; cat a.md; ls'
 says "$out" own
 silent "$out" new.md
+rm "$HOME/.codex/hooks.json"
+guard agents -q --reset codex -y
+gives 0 'a run without the file' guard run --agent codex -- true
+echo '{"hooks": {}}' >"$HOME/.codex/hooks.json"
+gives 0 'settings that are new come along' guard run --agent codex -- \
+	cat "$HOME/.codex/hooks.json"
+says "$out" hooks
+
 # --- a home of an earlier version ---
 home=$state/agents/cn
 rm -f "$home/seeds"
@@ -134,7 +142,29 @@ gives 0 'one that a run has changed stays' \
 	guard run --agent cn -- cat "$HOME/.continue/config.yaml"
 is "$(cat "$out")" 'own: 1' 'it has the change'
 
+# --- what stays behind ---
+mkdir "$HOME/.claude/plugins/cache"
+gives 0 'a directory of plugins without any is not named' \
+	guard run --agent claude -- true
+silent "$err" 'not taken along'
+echo '{}' >"$HOME/.claude/plugins/installed_plugins.json"
+mkdir -p "$HOME/.claude/workflows" "$HOME/.claude/todos/hooks" "$HOME/.pi/agent/tools"
+echo x >"$HOME/.claude/statusline"
+chmod 755 "$HOME/.claude/statusline"
+gives 0 'what an agent could execute or obey, and is not copied' \
+	guard run --agent claude -- true
+says "$err" "not taken along: $tilde/.claude/statusline, $tilde/.claude/workflows, $tilde/.claude/plugins/installed_plugins.json (a seed line in $tilde/.config/guard/agents/claude copies it)"
+gives 0 'beside settings deep in a home' guard run --agent pi -- true
+says "$err" "not taken along: $tilde/.pi/agent/tools ("
+gives 0 'quiet' guard run -q --agent claude -- true
+is "$(cat "$err")" '' '-q names nothing'
 mkdir -p "$HOME/.config/guard/agents"
+printf 'seed ~/.claude/%s\n' statusline workflows plugins \
+	>"$HOME/.config/guard/agents/claude"
+gives 0 'a line of the user takes it along' guard run --agent claude -- \
+	cat "$HOME/.claude/statusline"
+silent "$err" 'not taken along'
+
 # --- a profile of the user's own, links, and settings that cannot be read ---
 printf 'home ~/.mine\nseed ~/.mine/settings.json\nseed ~/.mine/many\n' \
 	>"$HOME/.config/guard/agents/mine"
