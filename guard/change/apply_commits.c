@@ -1,6 +1,7 @@
 #include "guard/change/apply_commits.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -8,45 +9,50 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/change/importer.h"
+#include "guard/state/report.h"
 #include "overlay/layers.h"
-#include "restore/git/gitindex.h"
+#include "restore/git/gitdir.h"
 #include "restore/git/gitlock.h"
 #include "restore/entry_compare.h"
 #include "snapshot/store/content.h"
 
 #define GIT ".git"
 #define HEADS "refs/heads/"
+#define WORKTREES "worktrees"
 #define LOG_MAX (256u << 20)
+#define NAMES_SHOWN 3
 
-void apply_commits_free(struct apply_commits *ac)
+const char *apply_commits_branch(const struct githead *head)
 {
-	gitimport_free(&ac->import);
-	githead_free(&ac->from);
-	githead_free(&ac->to);
+	return head->branch ? head->branch + strlen(HEADS) : "HEAD";
 }
 
-const char *apply_commits_branch(const struct apply_commits *ac)
+char *apply_commits_head(const struct githead *head)
 {
-	return ac->to.branch + strlen(HEADS);
+	return mem_strdup(head->branch ? text_quote(apply_commits_branch(head))
+				       : "no branch");
 }
 
 /* --- the states of both repositories --- */
 
 /* Files of git that exist until the end of a merge, rebase or similar. */
 static const char *const in_progress[] = {
-	GIT "/MERGE_HEAD", GIT "/rebase-merge",	    GIT "/rebase-apply",
-	GIT "/sequencer",  GIT "/CHERRY_PICK_HEAD", GIT "/REVERT_HEAD",
+	"MERGE_HEAD", "rebase-merge",	  "rebase-apply",
+	"sequencer",  "CHERRY_PICK_HEAD", "REVERT_HEAD",
 };
-#define IN_PROGRESS (sizeof(in_progress) / sizeof(*in_progress))
+#define LENGTH(list) (sizeof(list) / sizeof(*(list)))
+#define IN_PROGRESS LENGTH(in_progress)
 
 bool apply_commits_must_wait(const struct session *s,
 			     const struct change_list *list)
 {
+	AUTO(gitdir) struct gitdir d = {0};
 	size_t i, k;
 
+	if (!gitdir_find(s->project, &d))
+		return false;
 	for (i = 0; i < IN_PROGRESS; i++) {
-		auto_free char *path = path_join(s->project, in_progress[i]);
+		auto_free char *path = path_join(d.own, in_progress[i]);
 		struct stat st;
 
 		if (lstat(path, &st) == 0)
@@ -55,38 +61,47 @@ bool apply_commits_must_wait(const struct session *s,
 	for (i = 0; i < list->count; i++)
 		for (k = 0; k < IN_PROGRESS; k++)
 			if (list->items[i].kind == CHANGE_ADDED &&
-			    strcmp(list->items[i].path, in_progress[k]) == 0)
+			    path_below(list->items[i].path, GIT) &&
+			    strcmp(path_rest(list->items[i].path, GIT),
+				   in_progress[k]) == 0)
 				return true;
 	return false;
 }
 
-static int is_in_progress(struct store *store, const struct entry *root,
-			  struct err *err)
+/* A HEAD of a repository: the work tree's, or that of a linked one. */
+struct place {
+	struct importer_repository *repo;
+	const char
+		*own; /* the directory of HEAD below that of the repository */
+	/* The repository's directory before the run, after it, and the user's;
+	 * borrowed. */
+	const struct entry *base, *want, *now;
+};
+
+static int is_in_progress(struct store *store, const struct place *p,
+			  const struct entry *git, struct err *err)
 {
 	size_t i;
 	int got = 0;
 
 	for (i = 0; got == 0 && i < IN_PROGRESS; i++) {
+		auto_free char *path = path_join(p->own, in_progress[i]);
 		AUTO(entry) struct entry e = {0};
 
-		got = tree_lookup(store, root, in_progress[i], &e, err);
+		got = tree_lookup(store, git, path, &e, err);
 	}
 	return got;
 }
 
 /* The whole .git of the run can be applied if the user's is as the run found
  * it. */
-static int fail_in_progress(const struct apply_plan *a, const char *whose,
-			    struct err *err)
+static int fail_in_progress(const struct apply_plan *a, const struct place *p,
+			    const char *whose, struct err *err)
 {
-	const struct changeset_root *root = &a->change.roots[0];
-	AUTO(entry) struct entry before = {0}, now = {0};
 	auto_free char *whole = NULL;
 
-	if (tree_lookup(a->c->store, &root->base.root, GIT, &before, err) < 0 ||
-	    tree_lookup(a->c->store, &root->now.root, GIT, &now, err) < 0)
-		return -err->num;
-	if (entry_same_state(&before, &now))
+	if (!*p->repo->name && !p->repo->outside &&
+	    entry_same_state(p->base, p->now))
 		whole = mem_printf("; guard apply %s . .git applies the run's "
 				   "whole repository",
 				   session_label(&a->p->session));
@@ -96,61 +111,16 @@ static int fail_in_progress(const struct apply_plan *a, const char *whose,
 		    whose, whole ? whole : "");
 }
 
-/* git status writes the index of a submodule, too. Returns -EEXIST for another
- * change. */
-static int find_submodule_change(void *arg, const char *path,
-				 const struct entry *was,
-				 const struct entry *now, struct err *err)
-{
-	int got;
-
-	if (!was || !now || (was->mode & S_IFMT) != (now->mode & S_IFMT))
-		return fail(err, EEXIST, "%s", text_quote(path));
-	if (S_ISDIR(now->mode))
-		return 0;
-	got = entry_same_content(was, now);
-	if (!got && strcmp(path_name(path), "index") == 0)
-		got = gitindex_same(arg, was, now, err);
-	return got == 0	 ? fail(err, EEXIST, "%s", text_quote(path))
-	       : got < 0 ? got
-			 : 0;
-}
-
-/* The commits of submodules are in repositories of their own. */
-static int check_submodules(const struct apply_plan *a,
-			    const struct entry *base, const struct entry *want,
-			    struct err *err)
-{
-	AUTO(entry) struct entry old = {0}, now = {0};
-	struct store *store = a->c->store;
-	int got;
-
-	if (tree_lookup(store, base, GIT "/modules", &old, err) < 0 ||
-	    tree_lookup(store, want, GIT "/modules", &now, err) < 0)
-		return -err->num;
-	got = tree_diff(store, &old, &now, find_submodule_change, store, err);
-	return got != -EEXIST
-		       ? got
-		       : fail(err, ENOTSUP,
-			      "the run changed the repository of a submodule, "
-			      "which --commits does not support: guard import "
-			      "%s",
-			      session_label(&a->p->session));
-}
-
-static int check_states(const struct apply_plan *a, const struct entry *base,
-			const struct entry *want, const struct entry *now,
+static int check_states(const struct apply_plan *a, const struct place *p,
 			struct err *err)
 {
-	int got = is_in_progress(a->c->store, now, err);
+	int got = is_in_progress(a->c->store, p, p->now, err);
 
 	if (got > 0)
-		return fail_in_progress(a, "your repository", err);
+		return fail_in_progress(a, p, "your repository", err);
 	if (got == 0)
-		got = is_in_progress(a->c->store, want, err);
-	if (got > 0)
-		return fail_in_progress(a, "the run", err);
-	return got < 0 ? got : check_submodules(a, base, want, err);
+		got = is_in_progress(a->c->store, p, p->want, err);
+	return got > 0 ? fail_in_progress(a, p, "the run", err) : got;
 }
 
 static bool same_id(const struct githead *a, const struct githead *b)
@@ -159,16 +129,14 @@ static bool same_id(const struct githead *a, const struct githead *b)
 }
 
 /* The run switched to another branch. */
-static int check_new_branch(const struct apply_plan *a,
+static int check_new_branch(const struct apply_plan *a, const struct place *p,
 			    const struct githead *base,
 			    const struct githead *want, struct err *err)
 {
-	const struct changeset_root *root = &a->change.roots[0];
 	const char *run = session_label(&a->p->session);
 	const char *name = want->branch + strlen(HEADS);
 	struct gitid old;
-	int got = githead_find(a->c->store, &root->base.root, want->branch,
-			       &old, err);
+	int got = githead_find(a->c->store, p->base, want->branch, &old, err);
 
 	if (got == 0 && *old.hex)
 		return fail(err, ENOTSUP,
@@ -182,8 +150,7 @@ static int check_new_branch(const struct apply_plan *a,
 			    "apply %s applies its files",
 			    run, text_quote(name), run);
 	if (got == 0)
-		got = githead_check_new(a->c->store, &root->now.root,
-					want->branch, err);
+		got = githead_check_new(a->c->store, p->now, want->branch, err);
 	if (got == -EEXIST)
 		return err_context(err,
 				   "the run's branch %s cannot be created "
@@ -192,51 +159,51 @@ static int check_new_branch(const struct apply_plan *a,
 	return got;
 }
 
+static bool same_branch(const struct githead *a, const struct githead *b)
+{
+	return a->branch && b->branch ? strcmp(a->branch, b->branch) == 0
+				      : a->branch == b->branch;
+}
+
 /* Where HEAD and its branch are: as the run found them, and moved by it. */
-static int check_heads(const struct apply_plan *a, const struct githead *base,
-		       const struct githead *want, const struct githead *now,
-		       struct err *err)
+static int check_heads(const struct apply_plan *a, const struct place *p,
+		       const struct githead *base, const struct githead *want,
+		       const struct githead *now, struct err *err)
 {
 	const struct session *s = &a->p->session;
-	const char *run = session_label(s), *id = s->id, *name;
-	bool at_end;
+	const char *run = session_label(s), *id = s->id;
+	auto_free char *name = apply_commits_head(now),
+		       *begun = apply_commits_head(base);
+	const char *ref = base->branch ? base->branch + 5 : "HEAD";
+	bool at_end = same_branch(want, now) && same_id(want, now);
 
-	if (!now->branch || !base->branch)
-		return fail(err, ENOTSUP,
-			    "HEAD is detached: guard import %s, then git merge "
-			    "a ref below refs/guard/%s",
-			    run, id);
-	name = now->branch + strlen(HEADS);
-	at_end = want->branch && strcmp(want->branch, now->branch) == 0 &&
-		 same_id(want, now);
 	/* An applied run has its commits in the base, too. */
 	if (at_end && (!same_id(want, base) || s->state == RUN_APPLIED))
 		return fail(err, EALREADY,
 			    "%s is at the commit of run %s already",
-			    text_quote(name), run);
-	if (strcmp(base->branch, now->branch) != 0)
+			    now->branch ? name : "HEAD", run);
+	if (!same_branch(base, now))
 		return fail(err, EBUSY,
 			    "HEAD was at %s when the run began and is at %s: "
 			    "guard import %s, then git merge refs/guard/%s/%s",
-			    text_quote(base->branch + strlen(HEADS)),
-			    text_quote(name), run, id, base->branch + 5);
+			    begun, name, run, id, ref);
 	if (!same_id(base, now))
 		return fail(err, EBUSY,
 			    "%s moved since the run began: guard import %s, "
 			    "then git merge refs/guard/%s/%s",
-			    text_quote(name), run, id, now->branch + 5);
-	if (!want->branch)
+			    now->branch ? name : "HEAD", run, id, ref);
+	if (!want->branch && base->branch)
 		return fail(err, ENOTSUP,
 			    "the run detached HEAD: guard import %s, then git "
 			    "merge refs/guard/%s/HEAD",
 			    run, id);
-	if (strcmp(want->branch, now->branch) != 0)
-		return check_new_branch(a, base, want, err);
+	if (!same_branch(want, now))
+		return check_new_branch(a, p, base, want, err);
 	if (at_end)
 		return fail(err, ENODATA,
 			    "run %s has no commits on %s: guard apply %s "
 			    "applies its files",
-			    run, text_quote(name), run);
+			    run, now->branch ? name : "HEAD", run);
 	return 0;
 }
 
@@ -246,30 +213,56 @@ static bool has_commit(const struct gitimport_list *list,
 {
 	size_t i;
 
-	for (i = 0; i < list->count; i++) {
-		const struct gitimport_ref *r = &list->items[i];
-
-		if (strcmp(r->name, want->branch + 5) == 0 &&
-		    strcmp(r->type, "commit") == 0 &&
-		    gittips_compare_ids(&r->id, &want->id) == 0)
+	for (i = 0; i < list->count; i++)
+		if (strcmp(list->items[i].type, "commit") == 0 &&
+		    gittips_compare_ids(&list->items[i].id, &want->id) == 0)
 			return true;
-	}
 	return false;
+}
+
+/* --- the repository outside of the project --- */
+
+/* A root of the transaction that is none of the run: of the repository only the
+ * files are read that a move needs. */
+static struct changeset_root *outside_root(const struct apply_plan *a)
+{
+	return &a->change.roots[a->change.root_count];
+}
+
+static struct changeset_root *commits_root(const struct apply_plan *a,
+					   const struct importer_repository *r)
+{
+	return r->outside ? outside_root(a) : &a->change.roots[r->root];
 }
 
 /* --- the trees --- */
 
+/* A file of the repository in the tree of its root, to free. */
+static char *git_path(const struct commits_move *m, const char *name)
+{
+	return path_join(m->repo->path, name);
+}
+
+static char *own_path(const struct commits_move *m, const char *name)
+{
+	auto_free char *path = path_join(m->own, name);
+
+	return git_path(m, path);
+}
+
 /* 1: the user's file; 0: a new one with the owner and mode of HEAD. */
-static int load_git_file(struct tree_editor *editor, const char *path,
+static int load_git_file(const struct commits_move *m,
+			 struct tree_editor *editor, const char *path,
 			 struct entry *ret, struct err *err)
 {
+	auto_free char *head = git_path(m, "HEAD");
 	int got = tree_editor_get(editor, path, ret, err);
 
 	if (got > 0 && S_ISREG(ret->mode))
 		return 1;
 	entry_free(ret);
 	if (got >= 0)
-		got = tree_editor_get(editor, GIT "/HEAD", ret, err);
+		got = tree_editor_get(editor, head, ret, err);
 	return got < 0 ? got : 0;
 }
 
@@ -281,41 +274,50 @@ static int put_git_file(struct tree_editor *editor, const char *path,
 	return tree_editor_put(editor, path, e, err);
 }
 
-static int put_text(struct apply_plan *a, const char *path, struct entry *e,
-		    const struct buf *text, struct tree_editor *editor,
-		    struct err *err)
-{
-	if (content_put_bytes(a->c->store, text->data, text->len, &e->content,
-			      err) < 0)
-		return -err->num;
-	e->size = text->len;
-	e->mtime = timestamp_now();
-	return put_git_file(editor, path, e, err);
-}
-
-static int put_index(struct apply_plan *a, struct apply_commits *ac,
-		     struct tree_editor *editor, struct err *err)
+/* Writes text to a file of the repository, with the attributes of the user's.
+ */
+static int put_text(struct apply_plan *a, const struct commits_move *m,
+		    const char *path, const struct buf *text,
+		    struct tree_editor *editor, struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
-	int got = load_git_file(editor, GIT "/index", &e, err);
+
+	if (load_git_file(m, editor, path, &e, err) < 0 ||
+	    content_put_bytes(a->c->store, text->data, text->len, &e.content,
+			      err) < 0)
+		return -err->num;
+	e.size = text->len;
+	e.mtime = timestamp_now();
+	return put_git_file(editor, path, &e, err);
+}
+
+static int put_index(struct apply_plan *a, const struct commits_move *m,
+		     struct tree_editor *editor, struct err *err)
+{
+	auto_free char *path = own_path(m, "index");
+	auto_free char *dir = path_join(m->repo->git, m->own);
+	AUTO(entry) struct entry e = {0};
+	int got = load_git_file(m, editor, path, &e, err);
 
 	if (got < 0)
 		return got;
 	/* The mtime stays: git compares it with the times of the files in the
 	 * index, which are as old. */
-	return gitimport_index(ac->import, a->c->store, got ? &e : NULL,
-			       &ac->from.id, &ac->to.id, &e, err) < 0
+	return gitimport_index(m->repo->im, a->c->store, dir, got ? &e : NULL,
+			       &m->from.id, &m->to.id, &e, err) < 0
 		       ? -err->num
-		       : put_git_file(editor, GIT "/index", &e, err);
+		       : put_git_file(editor, path, &e, err);
 }
 
 /* Packed refs have no directories. */
-static int put_missing_dirs(struct tree_editor *editor, const char *path,
+static int put_missing_dirs(const struct commits_move *m,
+			    struct tree_editor *editor, const char *path,
 			    struct err *err)
 {
+	auto_free char *above = git_path(m, "refs");
 	AUTO(entry) struct entry refs = {0};
-	const char *at = path + strlen(GIT "/" HEADS);
-	int got = tree_editor_get(editor, GIT "/refs", &refs, err);
+	const char *at = path + strlen(above) + 1;
+	int got = tree_editor_get(editor, above, &refs, err);
 
 	while (got >= 0 && (at = strchr(at, '/'))) {
 		auto_free char *dir = mem_strndup(path, (size_t)(at - path));
@@ -329,38 +331,34 @@ static int put_missing_dirs(struct tree_editor *editor, const char *path,
 	return got < 0 ? got : 0;
 }
 
-static int put_branch(struct apply_plan *a, const struct apply_commits *ac,
+static int put_branch(struct apply_plan *a, const struct commits_move *m,
 		      struct tree_editor *editor, struct err *err)
 {
-	auto_free char *path = path_join(GIT, ac->to.branch);
-	AUTO(entry) struct entry e = {0};
+	auto_free char *path = git_path(m, m->to.branch);
 	AUTO(buf) struct buf text = {0};
 
-	buf_printf(&text, "%s\n", ac->to.id.hex);
-	return put_missing_dirs(editor, path, err) < 0 ||
-			       load_git_file(editor, path, &e, err) < 0
+	buf_printf(&text, "%s\n", m->to.id.hex);
+	return put_missing_dirs(m, editor, path, err) < 0
 		       ? -err->num
-		       : put_text(a, path, &e, &text, editor, err);
+		       : put_text(a, m, path, &text, editor, err);
 }
 
-static int put_head(struct apply_plan *a, const struct apply_commits *ac,
+static int put_head(struct apply_plan *a, const struct commits_move *m,
 		    struct tree_editor *editor, struct err *err)
 {
-	AUTO(entry) struct entry e = {0};
+	auto_free char *path = own_path(m, "HEAD");
 	AUTO(buf) struct buf text = {0};
 
-	buf_printf(&text, "ref: %s\n", ac->to.branch);
-	return load_git_file(editor, GIT "/HEAD", &e, err) < 0
-		       ? -err->num
-		       : put_text(a, GIT "/HEAD", &e, &text, editor, err);
+	buf_printf(&text, m->to.branch ? "ref: %s\n" : "%s\n",
+		   m->to.branch ?: m->to.id.hex);
+	return put_text(a, m, path, &text, editor, err);
 }
 
 /* A reflog that the user has gets a line, as by git reset. */
-static int put_log(struct apply_plan *a, struct apply_commits *ac,
-		   const char *name, struct tree_editor *editor,
+static int put_log(struct apply_plan *a, const struct commits_move *m,
+		   const char *path, struct tree_editor *editor,
 		   struct err *err)
 {
-	auto_free char *path = path_join(GIT "/logs", name);
 	auto_free char *message = mem_printf("guard: apply --commits of run %s",
 					     a->p->session.id);
 	AUTO(entry) struct entry e = {0};
@@ -372,49 +370,406 @@ static int put_log(struct apply_plan *a, struct apply_commits *ac,
 	if (e.content.type != OBJECT_NONE &&
 	    content_append(a->c->store, &e.content, &text, err) < 0)
 		return -err->num;
-	gitimport_add_log(ac->import, a->c->state.home, &ac->from.id,
-			  &ac->to.id, message, &text);
-	return put_text(a, path, &e, &text, editor, err);
+	gitimport_add_log(m->repo->im, a->c->state.home, &m->from.id, &m->to.id,
+			  message, &text);
+	return put_text(a, m, path, &text, editor, err);
 }
 
-/* The user's .git in one of the plan's trees; ac: with the run's branch. */
-static int put_git(struct apply_plan *a, struct apply_commits *ac,
-		   const struct entry *git, struct entry *root, struct err *err)
+static int put_logs(struct apply_plan *a, const struct commits_move *m,
+		    struct tree_editor *editor, struct err *err)
 {
-	struct tree_editor *editor = tree_editor_new(a->c->store, root);
-	int got = tree_editor_put(editor, GIT, git, err);
+	auto_free char *head = own_path(m, "logs/HEAD");
+	auto_free char *name =
+		m->to.branch ? path_join("logs", m->to.branch) : NULL;
+	auto_free char *branch = name ? git_path(m, name) : NULL;
 
-	if (got == 0 && ac)
-		got = put_index(a, ac, editor, err);
-	if (got == 0 && ac)
-		got = put_branch(a, ac, editor, err);
-	if (got == 0 && ac && ac->is_new)
-		got = put_head(a, ac, editor, err);
-	if (got == 0 && ac)
-		got = put_log(a, ac, "HEAD", editor, err);
-	if (got == 0 && ac)
-		got = put_log(a, ac, ac->to.branch, editor, err);
+	return put_log(a, m, head, editor, err) < 0 ||
+			       (branch &&
+				put_log(a, m, branch, editor, err) < 0)
+		       ? -err->num
+		       : 0;
+}
+
+static int put_move(struct apply_plan *a, const struct commits_move *m,
+		    struct tree_editor *editor, struct err *err)
+{
+	if (m->to.branch && put_branch(a, m, editor, err) < 0)
+		return -err->num;
+	if (m->apart)
+		return 0;
+	return put_index(a, m, editor, err) < 0 ||
+			       ((m->is_new || !m->to.branch) &&
+				put_head(a, m, editor, err) < 0)
+		       ? -err->num
+		       : put_logs(a, m, editor, err);
+}
+
+/* The user's repositories in one of the plan's trees; ac: with the run's
+ * branches. */
+static int put_root(struct apply_plan *a, const struct apply_commits *ac,
+		    size_t index, struct entry *root, struct err *err)
+{
+	struct changeset_root *r = &a->change.roots[index];
+	struct tree_editor *editor = tree_editor_new(a->c->store, root);
+	char **gits = r->gits;
+	size_t i;
+	int got = 0;
+
+	for (; got == 0 && gits && *gits; gits++) {
+		AUTO(entry) struct entry git = {0};
+
+		if (!**gits)
+			continue;
+		got = tree_lookup(a->c->store, &r->now.root, *gits, &git, err);
+		if (got >= 0)
+			got = got ? tree_editor_put(editor, *gits, &git, err)
+				  : tree_editor_remove(editor, *gits, err);
+	}
+	for (i = 0; ac && got == 0 && i < ac->moves.count; i++)
+		if (commits_root(a, ac->moves.items[i].repo) == r)
+			got = put_move(a, &ac->moves.items[i], editor, err);
 	return tree_editor_end(&editor, got, root, err);
+}
+
+static void add_only(struct changeset_root *root, const char *git,
+		     const char *own, const char *file)
+{
+	auto_free char *below = path_join(own, file);
+	auto_free char *path = path_join(git, below);
+
+	mem_list_add(&root->only, path);
+}
+
+/* Reads what moves in these repositories need. */
+static int open_outside(struct apply_plan *a, const struct importer *imp,
+			struct err *err)
+{
+	static const char *const files[] = {
+		"HEAD",
+		"packed-refs",
+		"refs/heads",
+		"logs/refs/heads",
+	};
+	static const char *const own_files[] = {"HEAD", "index", "logs/HEAD"};
+	struct changeset_root *root = outside_root(a);
+	size_t i, k;
+
+	for (i = 0; i < imp->items.count; i++) {
+		const struct importer_repository *r = &imp->items.items[i];
+
+		for (k = 0; r->outside && k < LENGTH(files); k++)
+			add_only(root, r->path, "", files[k]);
+		for (k = 0; r->outside && k < LENGTH(own_files); k++)
+			add_only(root, r->path, r->own, own_files[k]);
+		for (k = 0; r->outside && k < IN_PROGRESS; k++)
+			add_only(root, r->path, r->own, in_progress[k]);
+	}
+	if (!root->only)
+		return 0;
+	a->change.hidden = 1;
+	root->prefix =
+		changes_prefix(imp->items.items->git, a->p->session.home);
+	return changeset_open_root(&a->change, a->change.root_count,
+				   imp->items.items->git, err) < 0 ||
+			       changeset_inspect_root(
+				       &a->change, a->change.root_count,
+				       "pre-apply", a->p->session.id, err) < 0
+		       ? -err->num
+		       : 0;
+}
+
+static int plan_outside(struct apply_plan *a, const struct apply_commits *ac,
+			struct err *err)
+{
+	struct changeset_root *root = outside_root(a);
+	const struct plan_options options = {
+		.partial = true,
+		.refuse_special = true,
+		.base_notes = &root->now,
+		.now_notes = &root->now,
+	};
+
+	entry_copy(&root->want.root, &root->now.root);
+	return put_root(a, ac, a->change.root_count, &root->want.root, err) <
+				       0 ||
+			       changeset_plan_root(&a->change,
+						   a->change.root_count, NULL,
+						   &options, err) < 0
+		       ? -err->num
+		       : 0;
+}
+
+/* --- the moves --- */
+
+static void move_free(struct commits_move *m)
+{
+	githead_free(&m->from);
+	githead_free(&m->to);
+	free(m->own);
+}
+
+void apply_commits_free(struct apply_commits *ac)
+{
+	size_t i;
+
+	for (i = 0; i < ac->moves.count; i++)
+		move_free(&ac->moves.items[i]);
+	VEC_FREE(&ac->moves);
+	importer_free(&ac->importer);
+}
+
+/* The layer has changed files alone. */
+static int complete_head(struct store *store, const struct place *p,
+			 struct commits_move *m, struct err *err)
+{
+	if (m->to.branch || *m->to.id.hex)
+		return 0;
+	if (m->from.branch) {
+		m->to.branch = mem_strdup(m->from.branch);
+		if (githead_find(store, p->want, m->to.branch, &m->to.id, err) <
+		    0)
+			return -err->num;
+	}
+	if (!*m->to.id.hex)
+		m->to.id = m->from.id;
+	return 0;
+}
+
+static int make_move(struct apply_plan *a, const struct place *p,
+		     struct commits_move *m, struct err *err)
+{
+	struct store *store = a->c->store;
+	AUTO(githead) struct githead base = {0};
+
+	if (githead_read(store, p->base, p->own, &base, err) < 0 ||
+	    githead_read(store, p->want, p->own, &m->to, err) < 0 ||
+	    githead_read(store, p->now, p->own, &m->from, err) < 0 ||
+	    complete_head(store, p, m, err) < 0 ||
+	    check_heads(a, p, &base, &m->to, &m->from, err) < 0 ||
+	    check_states(a, p, err) < 0)
+		return -err->num;
+	if (!has_commit(gitimport_listed(p->repo->im), &m->to))
+		return fail(err, EBADMSG,
+			    "the run's %s names no commit: guard import %s",
+			    text_quote(m->to.branch ?: "HEAD"),
+			    session_label(&a->p->session));
+	m->is_new = !same_branch(&m->from, &m->to);
+	if (gitimport_distance(p->repo->im, &m->from.id, &m->to.id,
+			       &m->distance, err) < 0)
+		return -err->num;
+	return p->base == p->now && m->distance.dropped
+		       ? fail(err, EBUSY, "%s has commits that the run lacks",
+			      text_quote(apply_commits_branch(&m->from)))
+		       : 0;
+}
+
+static int add_move(struct apply_plan *a, struct apply_commits *ac,
+		    const struct place *p, struct err *err)
+{
+	struct commits_move m = {
+		.repo = p->repo,
+		.own = mem_strdup(p->own),
+	};
+
+	if (make_move(a, p, &m, err) < 0) {
+		move_free(&m);
+		return -err->num;
+	}
+	*VEC_ADD(&ac->moves) = m;
+	return 0;
+}
+
+/* A branch that the run made together with a linked worktree is created; the
+ * files of the worktree are no part of it. */
+static int add_apart(struct apply_plan *a, struct apply_commits *ac,
+		     const struct place *p, struct err *err)
+{
+	struct store *store = a->c->store;
+	struct commits_move m = {.repo = p->repo, .apart = true};
+	struct gitid old = {0};
+	struct err ignored;
+	bool taken =
+		githead_read(store, p->want, p->own, &m.to, &ignored) < 0 ||
+		!m.to.branch ||
+		!has_commit(gitimport_listed(p->repo->im), &m.to) ||
+		githead_find(store, p->base, m.to.branch, &old, &ignored) < 0 ||
+		*old.hex ||
+		githead_check_new(store, p->now, m.to.branch, &ignored) < 0;
+	size_t i;
+
+	for (i = 0; !taken && i < ac->moves.count; i++)
+		taken = same_branch(&ac->moves.items[i].to, &m.to);
+	if (taken ||
+	    githead_read(store, p->now, p->repo->own, &m.from, err) < 0 ||
+	    gitimport_distance(p->repo->im, &m.from.id, &m.to.id, &m.distance,
+			       err) < 0) {
+		move_free(&m);
+		return taken ? 0 : -err->num;
+	}
+	m.own = mem_strdup(p->own);
+	*VEC_ADD(&ac->moves) = m;
+	return 0;
+}
+
+struct worktrees {
+	struct apply_plan *a;
+	struct apply_commits *ac;
+	const struct place *of;
+};
+
+/* Whether the user's linked worktree is a directory of the root. */
+static bool is_worktree_below(const struct apply_plan *a, const struct place *p)
+{
+	const char *root = a->p->session.roots[p->repo->root].path;
+	auto_free char *path = path_join(p->own, "gitdir");
+	AUTO(entry) struct entry e = {0};
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+
+	return !p->repo->outside &&
+	       tree_lookup(a->c->store, p->now, path, &e, &ignored) > 0 &&
+	       S_ISREG(e.mode) && e.size < LOG_MAX &&
+	       content_append(a->c->store, &e.content, &text, &ignored) == 0 &&
+	       path_below(buf_text(&text), root);
+}
+
+static int visit_worktree(void *arg, const char *path, const struct entry *e,
+			  struct err *err)
+{
+	struct worktrees *w = arg;
+	struct place p = *w->of;
+	auto_free char *own = path_join(WORKTREES, path);
+	auto_free char *there = path_join(p.repo->git, own);
+	struct stat st;
+	struct err ignored;
+
+	if (!*path || strchr(path, '/') || !S_ISDIR(e->mode) ||
+	    strcmp(own, w->of->own) == 0)
+		return 0;
+	p.own = own;
+	if (lstat(there, &st) < 0)
+		return add_apart(w->a, w->ac, &p, err);
+	if (is_worktree_below(w->a, &p))
+		(void)add_move(w->a, w->ac, &p, &ignored);
+	return 0;
+}
+
+/* The moves of a repository. A negative errno: none of the work tree's HEAD. */
+static int add_repository(struct apply_plan *a, struct apply_commits *ac,
+			  struct importer_repository *r, struct err *err)
+{
+	struct store *store = a->c->store;
+	const struct changeset_root *root = commits_root(a, r);
+	AUTO(entry) struct entry base = {0}, want = {0}, now = {0}, made = {0};
+	/* Of a submodule outside no earlier state is known: it only moves on.
+	 */
+	const bool onward = r->outside && *r->name;
+	const struct place p = {r, r->own, onward ? &now : &base, &want, &now};
+	struct worktrees w = {a, ac, &p};
+	struct err more;
+	int got;
+
+	if (r->outside) {
+		entry_copy(&base, &r->then);
+		entry_copy(&want, &r->now);
+	} else if (tree_lookup(store, &root->base.root, r->path, &base, err) <
+			   0 ||
+		   tree_lookup(store, &root->want.root, r->path, &want, err) <
+			   0) {
+		return -err->num;
+	}
+	if (tree_lookup(store, &root->now.root, r->path, &now, err) < 0)
+		return -err->num;
+	got = add_move(a, ac, &p, err);
+	if (tree_lookup(store, &want, WORKTREES, &made, &more) < 0 ||
+	    (S_ISDIR(made.mode) &&
+	     tree_each(store, &made, visit_worktree, &w, &more) < 0)) {
+		*err = more;
+		return -err->num;
+	}
+	return got;
+}
+
+/* The .git has to be named, and is replaced by the user's. */
+static void add_git(struct apply_plan *a, size_t index, const char *path)
+{
+	struct changeset_root *root = &a->change.roots[index];
+	size_t len = path_part_end(path, GIT);
+	auto_free char *top = mem_strndup(path, len ? len : strlen(path));
+
+	if (!root->gits)
+		mem_list_add(&root->gits, "");
+	if (!mem_list_has((const char *const *)root->gits, top))
+		mem_list_add(&root->gits, top);
+}
+
+/* The run has commits, and none of them is on a branch that moves. */
+static int fail_elsewhere(const struct apply_plan *a,
+			  const struct apply_commits *ac, struct err *err)
+{
+	const struct importer *imp = &ac->importer;
+	AUTO(buf) struct buf names = {0};
+	size_t i, k, shown = 0;
+
+	for (i = 0; i < imp->items.count; i++) {
+		const struct gitimport_list *list =
+			gitimport_listed(imp->items.items[i].im);
+
+		for (k = 0; k < list->count && shown < NAMES_SHOWN; k++)
+			if (!list->items[k].known)
+				buf_printf(&names, "%s%s", shown++ ? ", " : "",
+					   text_quote(list->items[k].name));
+	}
+	return shown ? err_context(err,
+				   "its commits are on %s (guard import "
+				   "%s imports them)",
+				   buf_text(&names),
+				   session_label(&a->p->session))
+		     : -err->num;
+}
+
+static int add_repositories(struct apply_plan *a, struct apply_commits *ac,
+			    struct err *err)
+{
+	struct importer *imp = &ac->importer;
+	const char *run = session_label(&a->p->session);
+	size_t i;
+
+	(void)fail(err, ENODATA,
+		   "run %s has no commits: guard apply %s applies its files",
+		   run, run);
+	if (open_outside(a, imp, err) < 0)
+		return -err->num;
+	for (i = 0; i < imp->items.count; i++) {
+		struct importer_repository *r = &imp->items.items[i];
+		struct err other;
+		int got = r->missing ? 0
+				     : add_repository(a, ac, r,
+						      *r->name ? &other : err);
+
+		if (got == 0 || got == -ENODATA || got == -EALREADY)
+			continue;
+		if (!*r->name)
+			return got;
+		report_warning("%s does not move: %s", text_quote(r->name),
+			       other.text);
+	}
+	return ac->moves.count ? 0 : fail_elsewhere(a, ac, err);
 }
 
 static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 {
 	struct session *s = &a->p->session;
-	struct changeset_root *root = &a->change.roots[0];
+	struct changeset_root *project = &a->change.roots[0];
 	struct store *store = a->c->store;
-	AUTO(githead) struct githead base = {0};
-	AUTO(entry) struct entry git = {0}, before = {0}, after = {0};
+	AUTO(entry) struct entry before = {0}, after = {0};
+	size_t i;
 
 	if (s->live)
 		return fail(err, EBUSY, "run %s is still running",
 			    session_label(s));
-	if (record_get(&s->more, LAYERS_GIT))
-		return fail(err, ENOTSUP,
-			    "%s is a linked worktree or a submodule, which "
-			    "--commits does not support: guard import %s",
-			    text_quote(s->project), session_label(s));
-	if (tree_lookup(store, &root->base.root, GIT, &before, err) < 0 ||
-	    tree_lookup(store, &root->want.root, GIT, &after, err) < 0)
+	if (tree_lookup(store, &project->base.root, GIT, &before, err) < 0 ||
+	    tree_lookup(store, &project->want.root, GIT, &after, err) < 0)
 		return -err->num;
 	if (!before.mode && after.mode)
 		return fail(err, ENOTSUP,
@@ -423,24 +778,23 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 			    "repository",
 			    text_quote(s->project), session_label(s),
 			    session_label(s));
-	if (githead_read(store, &root->base.root, &base, err) < 0 ||
-	    githead_read(store, &root->want.root, &ac->to, err) < 0 ||
-	    githead_read(store, &root->now.root, &ac->from, err) < 0 ||
-	    check_heads(a, &base, &ac->to, &ac->from, err) < 0 ||
-	    check_states(a, &root->base.root, &root->want.root, &root->now.root,
-			 err) < 0 ||
-	    importer_open(a->c, s, true, &ac->import, err) < 0)
+	if (importer_open(a->c, s, true, &ac->importer, err) < 0 ||
+	    add_repositories(a, ac, err) < 0)
 		return -err->num;
-	if (!has_commit(gitimport_listed(ac->import), &ac->to))
-		return fail(err, EBADMSG,
-			    "the run's %s names no commit: guard import %s",
-			    text_quote(ac->to.branch), session_label(s));
-	ac->is_new = strcmp(ac->from.branch, ac->to.branch) != 0;
-	if (gitimport_distance(ac->import, &ac->from.id, &ac->to.id,
-			       &ac->distance, err) < 0 ||
-	    tree_lookup(store, &root->now.root, GIT, &git, err) < 0 ||
-	    put_git(a, NULL, &git, &root->base.root, err) < 0 ||
-	    put_git(a, ac, &git, &root->want.root, err) < 0)
+	add_git(a, 0, GIT);
+	for (i = 0; i < ac->moves.count; i++)
+		if (!ac->moves.items[i].repo->outside)
+			add_git(a, ac->moves.items[i].repo->root,
+				ac->moves.items[i].repo->path);
+	for (i = 0; i < s->root_count; i++) {
+		struct changeset_root *root = &a->change.roots[i];
+
+		if (root->gits &&
+		    (put_root(a, NULL, i, &root->base.root, err) < 0 ||
+		     put_root(a, ac, i, &root->want.root, err) < 0))
+			return -err->num;
+	}
+	if (a->change.hidden && plan_outside(a, ac, err) < 0)
 		return -err->num;
 	/* The layer has another .git. */
 	a->changes.stored = false;
@@ -454,16 +808,28 @@ int apply_commits_make(struct apply_plan *a, struct apply_commits *ret,
 				     : 0;
 }
 
+static int check_locks(const struct commits_move *m, struct err *err)
+{
+	auto_free char *own = path_join(m->repo->git, m->own);
+
+	return (!m->apart && (gitlock_check(own, "index", err) < 0 ||
+			      gitlock_check(own, "HEAD", err) < 0)) ||
+			       (m->to.branch &&
+				gitlock_check(m->repo->git, m->to.branch, err) <
+					0)
+		       ? -err->num
+		       : 0;
+}
+
 int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
 			struct err *err)
 {
-	auto_free char *git = path_join(a->p->session.project, GIT);
+	size_t i;
+	int got = 0;
 
-	if (gitlock_check(git, "index", err) < 0 ||
-	    gitlock_check(git, "HEAD", err) < 0 ||
-	    gitlock_check(git, ac->to.branch, err) < 0 ||
-	    (gitimport_listed(ac->import)->fresh &&
-	     importer_write(a->c, &a->p->session, ac->import, err) < 0))
-		return err_context(err, "nothing is applied");
-	return 0;
+	for (i = 0; got == 0 && i < ac->moves.count; i++)
+		got = check_locks(&ac->moves.items[i], err);
+	if (got == 0 && ac->importer.fresh)
+		got = importer_write(a->c, &a->p->session, &ac->importer, err);
+	return got < 0 ? err_context(err, "nothing is applied") : 0;
 }

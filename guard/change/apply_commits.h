@@ -12,23 +12,35 @@
  *
  * The branch is a step of the plan like a file: its earlier id is compared
  * before it is replaced, the journal has both ids, and undo moves it back. HEAD
- * follows to a new branch in the same way; a branch that the user had is moved
- * only where HEAD is at it. Of
- * the user's .git nothing else changes, whatever the run wrote into its own:
- * the index is the user's, moved by git from one commit to the other.
+ * follows to a new branch in the same way, and a detached HEAD moves as it is;
+ * a branch that the user had is moved only where HEAD is at it. Of the user's
+ * .git nothing else changes, whatever the run wrote into its own: the index is
+ * the user's, moved by git from one commit to the other.
+ *
+ * Repositories of submodules and others below the roots move in the same
+ * transaction. One outside of the project (a linked worktree) is a root of the
+ * transaction of its own, behind those of the run.
  */
 #ifndef GUARD_CHANGE_APPLY_COMMITS_H
 #define GUARD_CHANGE_APPLY_COMMITS_H
 
 #include "guard/change/apply_plan.h"
-#include "restore/git/gitimport.h"
+#include "guard/change/importer.h"
 
-struct apply_commits {
-	struct gitimport *import; /* NULL: not made */
+/* The move of a HEAD and its branch. */
+struct commits_move {
+	struct importer_repository *repo; /* borrowed from the importer */
+	char *own; /* the directory of HEAD below that of the repository */
 	struct githead from; /* the user's */
 	struct githead to; /* the run's */
 	bool is_new; /* HEAD moves to a branch that the run created */
+	bool apart; /* only the branch is created, of a worktree of the run */
 	struct gitimport_distance distance;
+};
+
+struct apply_commits {
+	struct importer importer;
+	VEC(struct commits_move) moves; /* the project's HEAD first */
 };
 
 /*
@@ -45,8 +57,10 @@ bool apply_commits_must_wait(const struct session *s,
 			     const struct change_list *list);
 int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
 			struct err *err);
-/* The branch that gets the commits, without refs/heads/. */
-const char *apply_commits_branch(const struct apply_commits *ac);
+/* The branch without refs/heads/; "HEAD": it is detached. */
+const char *apply_commits_branch(const struct githead *head);
+/* The branch in quotes, or "no branch"; to free. */
+char *apply_commits_head(const struct githead *head);
 void apply_commits_free(struct apply_commits *ac);
 
 #endif

@@ -22,8 +22,6 @@
 #define MANY_STEPS 1000
 
 static const char *const none[] = {NULL};
-/* All paths, and those of the project's own .git. */
-static const char *const with_git[] = {"", ".git", NULL};
 
 /* The paths to plan; NULL: all. */
 static const char *const *plan_paths(const struct apply_plan *a, size_t index)
@@ -36,7 +34,7 @@ static const char *const *plan_paths(const struct apply_plan *a, size_t index)
 	/* Other roots were named. */
 	if (resolve_run_has_paths(a->p) && !paths)
 		return none;
-	return a->commits && !index ? with_git : (const char *const *)paths;
+	return (const char *const *)(root->gits ?: paths);
 }
 
 /* The paths that the user leaves out, by option or in a review; to free. */
@@ -155,6 +153,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 		.above = above,
 		.hooks = hooks,
 		.links = &links,
+		.gits = root->gits,
 		.home = home,
 	};
 	struct err ignored;
@@ -347,7 +346,7 @@ static int move_base(const struct apply_plan *a, size_t index,
 				   wanted, action, err) < 0)
 		return -err->num;
 	/* apply_commits_make() has set another .git in the base. */
-	return (a->commits && !index &&
+	return (root->gits &&
 		catalog_load(store, root->base.seq, &own, err) < 0) ||
 			       applied_base_move(store, s, index,
 						 own.seq ? &own : &root->base,

@@ -231,12 +231,9 @@ void changes_count_all(const struct changes *c, struct change_counts *ret);
  * move are not counted as deleted and added. */
 void changes_summary(const struct change_counts *counts, struct buf *to);
 
-/*
- * Reports the changes in additional roots, for verbs that only handle the
- * project. what: "patches are"; git: the changes of their repositories instead
- * of those of their files.
- */
-void changes_report_excluded(struct changes *c, const char *what, bool git);
+/* Reports the changes in additional roots, for verbs that only handle the
+ * project. what: "patches are". */
+void changes_report_excluded(struct changes *c, const char *what);
 /* The path is a change or a directory with a change in it; the list is in the
  * order of the scan. */
 bool changes_has(const struct change_list *list, const char *path);

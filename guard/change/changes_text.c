@@ -149,7 +149,7 @@ void changes_detail(const struct change *c, struct buf *to)
 	add_flags(c->flags, c->now.mode, to);
 }
 
-void changes_report_excluded(struct changes *c, const char *what, bool git)
+void changes_report_excluded(struct changes *c, const char *what)
 {
 	size_t i;
 
@@ -161,12 +161,7 @@ void changes_report_excluded(struct changes *c, const char *what, bool git)
 			continue;
 		changes_count(&c->roots[i].list, &n);
 		text_escape_name(&where, c->roots[i].prefix);
-		if (git && n.git)
-			report_note("%s of the project's repository: changes "
-				    "in %s.git are not listed (guard apply "
-				    "%s.git applies all of them)",
-				    what, buf_text(&where), buf_text(&where));
-		else if (!git && n.total > n.git)
+		if (n.total > n.git)
 			report_note("%s of the project: %s in %s not listed",
 				    what, text_count(n.total - n.git, "change"),
 				    buf_text(&where));

@@ -40,10 +40,10 @@ void changeset_init(struct changeset *set, struct context *c, size_t root_count)
 
 	*set = (struct changeset){
 		.c = c,
-		.roots = mem_zalloc(root_count * sizeof(*set->roots)),
+		.roots = mem_zalloc((root_count + 1) * sizeof(*set->roots)),
 		.root_count = root_count,
 	};
-	for (i = 0; i < root_count; i++)
+	for (i = 0; i <= root_count; i++)
 		set->roots[i].project = PROJECT_NONE;
 }
 
@@ -51,11 +51,12 @@ void changeset_free(struct changeset *set)
 {
 	size_t i;
 
-	for (i = 0; i < set->root_count; i++) {
+	for (i = 0; i < set->root_count + set->hidden; i++) {
 		struct changeset_root *root = &set->roots[i];
 
 		free(root->prefix);
 		mem_list_free(&root->only);
+		mem_list_free(&root->gits);
 		plan_free(&root->plan);
 		snapshot_free(&root->base);
 		snapshot_free(&root->want);
@@ -113,7 +114,7 @@ bool changeset_has_steps(const struct changeset *set)
 {
 	size_t i;
 
-	for (i = 0; i < set->root_count; i++)
+	for (i = 0; i < set->root_count + set->hidden; i++)
 		if (set->roots[i].plan.steps.count)
 			return true;
 	return false;
@@ -123,7 +124,7 @@ bool changeset_has_effect(const struct changeset *set)
 {
 	size_t i;
 
-	for (i = 0; i < set->root_count; i++)
+	for (i = 0; i < set->root_count + set->hidden; i++)
 		if (plan_has_effect(&set->roots[i].plan))
 			return true;
 	return false;
@@ -168,8 +169,9 @@ static struct execution make_execution(struct changeset *set, struct action *a)
 	};
 	size_t i;
 
-	e.roots = mem_alloc(set->root_count * sizeof(struct changeset_root *));
-	for (i = 0; i < set->root_count; i++)
+	e.roots = mem_alloc((set->root_count + set->hidden) *
+			    sizeof(struct changeset_root *));
+	for (i = 0; i < set->root_count + set->hidden; i++)
 		if (!set->roots[i].excluded)
 			e.roots[e.count++] = &set->roots[i];
 	return e;

@@ -25,6 +25,7 @@
 struct changeset_root {
 	char *prefix; /* printed before its paths; NULL: none */
 	char **only; /* the only paths that are read and stored; NULL: all */
+	char **gits; /* --commits: "" and the .git that are planned, too */
 	struct project project; /* path NULL: not open */
 	/* The state that the change starts from and the state that it leads to,
 	 * which the caller fills in, and the present state, stored by
@@ -52,6 +53,9 @@ struct changeset {
 	 * moved while a project is open (struct project). */
 	struct changeset_root *roots;
 	size_t root_count;
+	/* 1: behind them is a root of the transaction that is none of the run's
+	 * (apply_commits.h). It stays locked until changeset_free(). */
+	size_t hidden;
 };
 
 /*
@@ -66,7 +70,8 @@ struct changeset {
  */
 uint64_t changeset_partial_max(const struct snapshot *s);
 
-/* Makes root_count roots that are not open. */
+/* Makes root_count roots that are not open, and a hidden one, which is not
+ * counted yet. */
 void changeset_init(struct changeset *set, struct context *c,
 		    size_t root_count);
 /* Unlocks the roots and frees all that *set owns. */

@@ -161,10 +161,10 @@ int changeset_times_set(struct changeset *set, bool apply,
 	int got = 0;
 
 	*ret_last = (struct timestamp){0};
-	for (i = 0; i < set->root_count && got == 0; i++)
+	for (i = 0; i < set->root_count + set->hidden && got == 0; i++)
 		if (!set->roots[i].excluded)
 			got = find_newest(set, &set->roots[i], &b.newest, err);
-	for (i = 0; i < set->root_count && got == 0; i++)
+	for (i = 0; i < set->root_count + set->hidden && got == 0; i++)
 		if (!set->roots[i].excluded)
 			add_written(&b, &set->roots[i]);
 	VEC_SORT(&b.written, compare_times);

@@ -39,7 +39,7 @@ int committing_make(struct apply_plan *a, const struct committing_options *o,
 	for (i = 0; i < (*ret)->notes.count; i++)
 		report_note("not in the commit: %s", (*ret)->notes.items[i]);
 	if (!resolve_run_has_paths(a->p))
-		changes_report_excluded(&a->changes, "commits are", false);
+		changes_report_excluded(&a->changes, "commits are");
 	return 0;
 }
 

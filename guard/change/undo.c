@@ -388,7 +388,7 @@ int undo_plan(struct undo *u, struct err *err)
 			    0)
 			return err_context(err, "undo the %s", u->last.kind);
 		if (snapshot_undo_root(u, i, err) < 0 ||
-		    (u->last.git && !i &&
+		    (u->last.git &&
 		     undo_git_adjust(u->c->store, root, err) < 0) ||
 		    changeset_plan_root(&u->change, i, &root->base.root,
 					&options, err) < 0)

@@ -1,22 +1,38 @@
 #include "guard/change/undo_git.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "restore/git/gitindex.h"
 #include "restore/git/gittips.h"
 #include "snapshot/store/content.h"
-
-#define GIT ".git/"
 
 struct adjustment {
 	struct store *store;
 	const struct changeset_root *root;
 	struct tree_editor *base, *want;
 };
+
+/* The directory of a repository in the trees: of its objects and refs. */
+struct place {
+	const struct adjustment *a;
+	char *git; /* its path */
+	const char *name; /* the rest of the path */
+	struct entry base, want, now;
+};
+
+static void place_free(struct place *p)
+{
+	free(p->git);
+	entry_free(&p->base);
+	entry_free(&p->want);
+	entry_free(&p->now);
+}
 
 static int put(struct tree_editor *editor, const char *path,
 	       const struct entry *e, struct err *err)
@@ -25,14 +41,73 @@ static int put(struct tree_editor *editor, const char *path,
 		       : tree_editor_remove(editor, path, err);
 }
 
-static int check_head(const struct adjustment *a, struct err *err)
+/* Whether a directory has a HEAD as in a repository. */
+static int has_head(const struct adjustment *a, const char *dir,
+		    struct err *err)
 {
-	AUTO(entry) struct entry then = {0}, now = {0};
+	auto_free char *path = path_join(dir, "HEAD");
+	AUTO(entry) struct entry e = {0};
+	int got = tree_lookup(a->store, &a->root->base.root, path, &e, err);
 
-	if (tree_lookup(a->store, &a->root->base.root, GIT "HEAD", &then, err) <
-		    0 ||
-	    tree_lookup(a->store, &a->root->now.root, GIT "HEAD", &now, err) <
-		    0)
+	return got <= 0 ? got : S_ISREG(e.mode);
+}
+
+/* 1: the path is that of a ref, a reflog, an object or an index of a
+ * repository. */
+static int find_place(const struct adjustment *a, const char *path,
+		      struct place *ret, struct err *err)
+{
+	static const char *const parts[] = {"refs", "logs", "objects", "index"};
+	size_t i, at = 0;
+	int got = 0;
+
+	for (; got == 0 && path[at];
+	     at += strcspn(path + at, "/"), at += path[at] == '/') {
+		auto_free char *dir = mem_strndup(path, at ? at - 1 : 0);
+
+		for (i = 0; got == 0 && i < sizeof(parts) / sizeof(*parts); i++)
+			if (path_below(path + at, parts[i]))
+				got = has_head(a, dir, err);
+		if (got > 0) {
+			ret->a = a;
+			ret->git = TAKE(dir);
+			ret->name = path + at;
+			break;
+		}
+	}
+	if (got <= 0)
+		return got;
+	return tree_lookup(a->store, &a->root->base.root, ret->git, &ret->base,
+			   err) < 0 ||
+			       tree_lookup(a->store, &a->root->want.root,
+					   ret->git, &ret->want, err) < 0 ||
+			       tree_lookup(a->store, &a->root->now.root,
+					   ret->git, &ret->now, err) < 0
+		       ? -err->num
+		       : 1;
+}
+
+/* The HEADs of one side, of which that in own is compared. */
+struct heads {
+	const struct place *place;
+	const struct entry *git;
+};
+
+/* A HEAD that was at the branch after the action, or is at it now, is the one
+ * that was there after the action. */
+static int check_head(const struct heads *h, const char *own, struct err *err)
+{
+	const struct place *p = h->place;
+	auto_free char *path = path_join(own, "HEAD");
+	AUTO(githead) struct githead head = {0};
+	AUTO(entry) struct entry then = {0}, now = {0};
+	struct err ignored;
+
+	if (githead_read(p->a->store, h->git, own, &head, &ignored) < 0 ||
+	    !head.branch || strcmp(head.branch, p->name) != 0)
+		return 0;
+	if (tree_lookup(p->a->store, &p->base, path, &then, err) < 0 ||
+	    tree_lookup(p->a->store, &p->now, path, &now, err) < 0)
 		return -err->num;
 	return entry_same_content(&then, &now)
 		       ? 0
@@ -41,40 +116,73 @@ static int check_head(const struct adjustment *a, struct err *err)
 			      "branch since: git switch to the former one");
 }
 
+static int check_worktree(void *arg, const char *path, const struct entry *e,
+			  struct err *err)
+{
+	auto_free char *own = path_join("worktrees", path);
+
+	return *path && !strchr(path, '/') && S_ISDIR(e->mode)
+		       ? check_head(arg, own, err)
+		       : 0;
+}
+
+static int check_heads(const struct place *p, struct err *err)
+{
+	const struct entry *const sides[] = {&p->base, &p->now};
+	size_t i;
+
+	for (i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
+		struct heads h = {p, sides[i]};
+		AUTO(entry) struct entry trees = {0};
+
+		if (!S_ISDIR(h.git->mode))
+			continue;
+		if (check_head(&h, "", err) < 0 ||
+		    tree_lookup(p->a->store, h.git, "worktrees", &trees, err) <
+			    0 ||
+		    (S_ISDIR(trees.mode) &&
+		     tree_each(p->a->store, &trees, check_worktree, &h, err) <
+			     0))
+			return -err->num;
+	}
+	return 0;
+}
+
 /* A ref without a loose file. then, before: the loose files after and before
  * the action, or NULL. */
-static int adjust_packed(const struct adjustment *a, const char *path,
+static int adjust_packed(const struct place *p, const char *path,
 			 const struct entry *then, const struct entry *before,
 			 struct err *err)
 {
-	const struct changeset_root *root = a->root;
-	const char *name = path + strlen(GIT);
+	const struct adjustment *a = p->a;
 	struct gitid after, now, old;
 	auto_free char *text = NULL;
 	struct entry made;
+	int got;
 
-	int got = githead_find(a->store, &root->base.root, name, &after, err);
-
+	if (!S_ISDIR(p->now.mode) || !S_ISDIR(p->want.mode))
+		return 0;
+	got = githead_find(a->store, &p->base, p->name, &after, err);
 	if (got == 0)
-		got = githead_find(a->store, &root->now.root, name, &now, err);
+		got = githead_find(a->store, &p->now, p->name, &now, err);
 	if (got == 0)
-		got = githead_find(a->store, &root->want.root, name, &old, err);
+		got = githead_find(a->store, &p->want, p->name, &old, err);
 	/* guard reads no refs in these repositories: their files are compared
 	 * like any other file. */
-	if (got == -ENOTSUP || got == -ENOENT || got == -ENOTDIR)
+	if (got == -ENOTSUP)
 		return 0;
 	if (got < 0)
 		return got;
 	if (memcmp(&now, &after, sizeof(now)) != 0)
 		return fail(err, EBUSY, "nothing undone: %s moved since",
-			    text_quote(name));
+			    text_quote(p->name));
 	if (!then)
 		return 0;
 	if (!*old.hex)
 		return fail(err, EBUSY,
 			    "nothing undone: %s is new and git has packed it: "
 			    "git update-ref -d %s deletes it",
-			    text_quote(name), name);
+			    text_quote(p->name), p->name);
 	if (tree_editor_remove(a->base, path, err) < 0)
 		return -err->num;
 	if (before)
@@ -90,37 +198,46 @@ static int adjust_packed(const struct adjustment *a, const char *path,
 
 /* Objects stay: tags and commits of the user may refer to them since, and git
  * gc removes the others. Not where the action added the repository. */
-static int keep_object(const struct adjustment *a, const char *path,
+static int keep_object(const struct place *p, const char *path,
 		       const struct entry *then, struct err *err)
 {
 	AUTO(entry) struct entry objects = {0};
-	int got = tree_lookup(a->store, &a->root->want.root, GIT "objects",
-			      &objects, err);
+	int got = tree_lookup(p->a->store, &p->want, "objects", &objects, err);
 
-	return got > 0 ? tree_editor_put(a->want, path, then, err) : got;
+	return got > 0 ? tree_editor_put(p->a->want, path, then, err) : got;
 }
 
 static int adjust_path(void *arg, const char *path, const struct entry *then,
 		       const struct entry *before, struct err *err)
 {
 	const struct adjustment *a = arg;
-	bool ref = path_below(path, GIT "refs");
-	bool log = path_below(path, GIT "logs") && then && before;
+	AUTO(place) struct place p = {0};
 	AUTO(entry) struct entry now = {0};
-	int got;
+	bool ref, log, index;
+	int got = find_place(a, path, &p, err);
 
-	if (then && !before && path_below(path, GIT "objects"))
-		return keep_object(a, path, then, err);
-	if ((!ref && !log) || (then && !S_ISREG(then->mode)) ||
+	if (got <= 0)
+		return got;
+	ref = path_below(p.name, "refs");
+	log = path_below(p.name, "logs") && then && before;
+	if (then && !before && path_below(p.name, "objects"))
+		return keep_object(&p, path, then, err);
+	index = strcmp(p.name, "index") == 0;
+	if ((!ref && !log && !index) || (then && !S_ISREG(then->mode)) ||
 	    (before && !S_ISREG(before->mode)))
 		return 0;
-	if (path_below(path, GIT "refs/heads") && check_head(a, err) < 0)
+	if (path_below(p.name, "refs/heads") && check_heads(&p, err) < 0)
 		return -err->num;
 	got = tree_lookup(a->store, &a->root->now.root, path, &now, err);
 	if (got < 0)
 		return got;
+	if (index) {
+		got = got && then ? gitindex_same(a->store, &now, then, err)
+				  : 0;
+		return got > 0 ? put(a->base, path, &now, err) : got;
+	}
 	if (ref)
-		return got ? 0 : adjust_packed(a, path, then, before, err);
+		return got ? 0 : adjust_packed(&p, path, then, before, err);
 	if (got && entry_same_content(&now, then))
 		return 0;
 	return put(a->base, path, &now, err) < 0

@@ -97,24 +97,25 @@ void apply_report_git_left(const struct apply_plan *a)
 {
 	struct session *s = &a->p->session;
 	auto_free char *left = NULL;
-	bool one, linked = record_get(&s->more, LAYERS_GIT) != NULL;
+	bool one, any = record_get(&s->more, LAYERS_GIT) != NULL;
 	struct err err;
 	size_t i;
 
+	for (i = 0; i < s->root_count; i++)
+		any |= a->change.roots[i].plan.git_skipped > 0;
 	for (i = 1; i < s->root_count; i++)
 		apply_report_gits_left(&a->change.roots[i].plan,
 				       s->roots[i].path, session_label(s));
-	if (!a->change.roots[0].plan.git_skipped && !linked)
+	if (!any)
 		return;
-	left = importer_left(a->c, s, &err);
+	left = a->commits ? mem_strdup("") : importer_left(a->c, s, &err);
 	one = left && strncmp(left, "1 ", 2) == 0;
 	if (!left)
 		report_note("run %s may have commits that are not in your "
 			    "repository: %s",
 			    session_label(s), err.text);
-	else if (*left &&
-		 (linked || apply_commits_must_wait(
-				    s, &changes_project(&a->changes)->list)))
+	else if (*left && apply_commits_must_wait(
+				  s, &changes_project(&a->changes)->list))
 		report_note("%s of the run %s not in your repository; guard "
 			    "import %s imports %s",
 			    left, one ? "is" : "are", session_label(s),
@@ -142,44 +143,86 @@ void apply_report_home_left(const struct apply_plan *a)
 			    text_count(count, "change"), id, id);
 }
 
-void apply_report_branch(const struct apply_commits *ac, const char *moves)
+static void report_move(const struct commits_move *m, const char *verb,
+			const char *creates)
 {
-	const struct githead *from = &ac->from;
-	const char *name = text_quote(apply_commits_branch(ac));
+	const struct githead *from = &m->from;
+	auto_free char *name =
+		mem_strdup(text_quote(apply_commits_branch(&m->to)));
+	auto_free char *begun = apply_commits_head(from);
+	auto_free char *where =
+		*m->repo->name ? mem_printf("%s: ", text_quote(m->repo->name))
+			       : mem_strdup("");
 
-	if (ac->is_new) {
-		report_note("HEAD %s from %s to %s, a new branch at %.*s (%s)",
-			    moves,
-			    text_quote(from->branch + strlen("refs/heads/")),
-			    name, ID_SHOWN, ac->to.id.hex,
-			    text_count(ac->distance.added, "commit"));
+	if (m->apart) {
+		report_note("%sbranch %s %s at %.*s (%s)", where, name, creates,
+			    ID_SHOWN, m->to.id.hex,
+			    text_count(m->distance.added, "commit"));
 		return;
 	}
-	report_note("%s %s from %.*s to %.*s (%s)", name, moves, ID_SHOWN,
-		    *from->id.hex ? from->id.hex : "no commit", ID_SHOWN,
-		    ac->to.id.hex, text_count(ac->distance.added, "commit"));
-	if (ac->distance.dropped)
-		report_warning("%s of %s %s not in the run's branch",
-			       text_count(ac->distance.dropped, "commit"), name,
-			       ac->distance.dropped == 1 ? "is" : "are");
+	if (m->is_new) {
+		report_note("%sHEAD %s from %s to %s, a new branch at %.*s "
+			    "(%s)",
+			    where, verb, begun, name, ID_SHOWN, m->to.id.hex,
+			    text_count(m->distance.added, "commit"));
+		return;
+	}
+	report_note("%s%s %s from %.*s to %.*s (%s)", where, name, verb,
+		    ID_SHOWN, *from->id.hex ? from->id.hex : "no commit",
+		    ID_SHOWN, m->to.id.hex,
+		    text_count(m->distance.added, "commit"));
+	if (m->distance.dropped)
+		report_warning("%s%s of %s %s not in the run's branch", where,
+			       text_count(m->distance.dropped, "commit"), name,
+			       m->distance.dropped == 1 ? "is" : "are");
+}
+
+void apply_report_branches(const struct apply_commits *ac, const char *verb,
+			   const char *creates)
+{
+	size_t i;
+
+	for (i = 0; i < ac->moves.count; i++)
+		report_move(&ac->moves.items[i], verb, creates);
+}
+
+static bool is_moved(const struct apply_commits *ac,
+		     const struct importer_repository *r,
+		     const struct gitimport_ref *ref)
+{
+	size_t i;
+
+	for (i = 0; i < ac->moves.count; i++) {
+		const struct commits_move *m = &ac->moves.items[i];
+
+		if (m->repo == r && m->to.branch &&
+		    strcmp(ref->name, m->to.branch + 5) == 0)
+			return true;
+	}
+	return ref->known || strcmp(path_name(ref->name), "HEAD") == 0;
 }
 
 void apply_report_refs(const struct apply_commits *ac)
 {
-	const struct gitimport_list *list = gitimport_listed(ac->import);
-	size_t count = 0, i;
+	size_t i, k;
 
-	for (i = 0; i < list->count; i++)
-		count += !list->items[i].known &&
-			 strcmp(list->items[i].name, "HEAD") != 0 &&
-			 strcmp(list->items[i].name, ac->to.branch + 5) != 0;
-	if (count)
-		report_note("%s of the run: git for-each-ref %s",
-			    text_count(count, "other ref"), list->prefix);
-	if (list->lfs_files)
-		report_note("%s of git-lfs (%s) imported",
-			    text_count(list->lfs_files, "file"),
-			    text_size(list->lfs_bytes));
+	for (k = 0; k < ac->importer.items.count; k++) {
+		const struct importer_repository *r =
+			&ac->importer.items.items[k];
+		const struct gitimport_list *list = gitimport_listed(r->im);
+		size_t count = 0;
+
+		for (i = 0; i < list->count; i++)
+			count += !is_moved(ac, r, &list->items[i]);
+		if (count)
+			report_note("%s of the run: git for-each-ref %s",
+				    text_count(count, "other ref"),
+				    list->prefix);
+		if (list->lfs_files)
+			report_note("%s of git-lfs (%s) imported",
+				    text_count(list->lfs_files, "file"),
+				    text_size(list->lfs_bytes));
+	}
 }
 
 int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,

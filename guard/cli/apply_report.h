@@ -24,9 +24,11 @@ void apply_report_git_left(const struct apply_plan *a);
 void apply_report_gits_left(const struct plan *plan, const char *root,
 			    const char *run);
 void apply_report_home_left(const struct apply_plan *a);
-/* --commits: how the branch moves (moves: "moved", "would move"), and the
- * number of refs of the run that are below refs/guard/ only. */
-void apply_report_branch(const struct apply_commits *ac, const char *moves);
+/* --commits: how the branches move (verb: "moved", "would move") or come to be
+ * (creates: "created"), and the number of refs of the run that are below
+ * refs/guard/ only. */
+void apply_report_branches(const struct apply_commits *ac, const char *verb,
+			   const char *creates);
 void apply_report_refs(const struct apply_commits *ac);
 /* The end of an apply: moves the branch to the commit, unless that is NULL,
  * says what of the run is left (left false: that is about to be discarded), and

@@ -65,15 +65,36 @@ static json_t *apply_root_json(const struct apply *a, size_t index,
 	return object;
 }
 
-static json_t *branch_json(const struct apply_commits *ac)
+static json_t *move_json(const struct apply *a, const struct commits_move *m)
 {
+	const struct importer_repository *r = m->repo;
+	auto_free char *path = path_join(
+		r->outside ? r->git : a->in.p->session.roots[r->root].path,
+		r->outside ? "" : r->path);
 	json_t *object = json_object();
 
-	jsonout_text(object, "name", apply_commits_branch(ac));
-	jsonout_text(object, "from", *ac->from.id.hex ? ac->from.id.hex : NULL);
-	jsonout_text(object, "to", ac->to.id.hex);
-	jsonout_bool(object, "new", ac->is_new);
+	jsonout_text(object, "name", apply_commits_branch(&m->to));
+	jsonout_text(object, "from", *m->from.id.hex ? m->from.id.hex : NULL);
+	jsonout_text(object, "to", m->to.id.hex);
+	jsonout_bool(object, "new", m->is_new || m->apart);
+	jsonout_text(object, "repository", path);
 	return object;
+}
+
+/* branch: the move of the project's HEAD; branches: all moves. */
+static void add_moves_json(const struct apply *a, json_t *object)
+{
+	json_t *all = json_array();
+	size_t i;
+
+	for (i = 0; i < a->commits.moves.count; i++) {
+		const struct commits_move *m = &a->commits.moves.items[i];
+
+		if (!*m->repo->name && !m->apart)
+			jsonout_set(object, "branch", move_json(a, m));
+		jsonout_add(all, move_json(a, m));
+	}
+	jsonout_set(object, "branches", all);
 }
 
 static void print_apply_json(const struct apply *a)
@@ -92,7 +113,7 @@ static void print_apply_json(const struct apply *a)
 		    verdict_show_json(&a->consent.judged.verdict));
 	plan_summary_json(a->in.c->store, &a->in.change.roots[0].plan, object);
 	if (a->o->commits)
-		jsonout_set(object, "branch", branch_json(&a->commits));
+		add_moves_json(a, object);
 	for (i = 1; i < s->root_count; i++)
 		jsonout_add(extra, apply_root_json(a, i, s->roots[i].path));
 	jsonout_set(object, "extra", extra);
@@ -188,7 +209,8 @@ static int end_dry_apply(struct apply *a, struct err *err)
 					     wanted_root(a), &commit, err) < 0))
 		return -err->num;
 	if (a->o->commits)
-		apply_report_branch(&a->commits, "would move");
+		apply_report_branches(&a->commits, "would move",
+				      "would be created");
 	apply_report_git_left(&a->in);
 	return apply_report_markers(&a->in, &a->counts, false);
 }
@@ -308,7 +330,7 @@ static int execute(struct apply *a, struct err *err)
 		return -err->num;
 	a->applied = true;
 	if (a->o->commits) {
-		apply_report_branch(&a->commits, "moved");
+		apply_report_branches(&a->commits, "moved", "created");
 		apply_report_refs(&a->commits);
 	}
 	return apply_report_done(&a->in, &a->counts, true, commit, err);
@@ -353,7 +375,7 @@ static int plan_and_execute(struct apply *a, struct err *err)
 	if (a->o->dry_run)
 		return end_dry_apply(a, err);
 	if (a->o->commits && !a->o->yes)
-		apply_report_branch(&a->commits, "moves");
+		apply_report_branches(&a->commits, "moves", "is created");
 	run = choose_run_text(&a->in.p->session);
 	if (!plan_summary_ask(&a->counts, run, apply_report_where(&a->in),
 			      a->o->yes))

@@ -5,7 +5,6 @@
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/styled.h"
-#include "guard/change/changes.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
 #include "restore/git/gitrun.h"
@@ -14,18 +13,12 @@
 #define NAME_WIDTH 24
 #define MERGES_SHOWN 3
 
-static void print_import_json(const struct session *s,
-			      const struct gitimport_list *list, bool imported)
+static void add_list_json(const struct gitimport_list *list, json_t *object)
 {
-	json_t *object = json_object(), *refs = json_array();
-	json_t *notes = json_array();
+	json_t *refs = json_array(), *notes = json_array();
 	size_t i;
 
-	jsonout_text(object, "schema", "guard.import/1");
-	jsonout_text(object, "run", s->id);
-	jsonout_text(object, "project", s->project);
 	jsonout_text(object, "prefix", list->prefix);
-	jsonout_bool(object, "imported", imported);
 	jsonout_number(object, "commits", list->commits);
 	jsonout_number(object, "objects", list->objects);
 	jsonout_number(object, "bytes", list->bytes);
@@ -47,22 +40,67 @@ static void print_import_json(const struct session *s,
 		jsonout_add(notes, json_string(list->notes->items[i]));
 	jsonout_set(object, "refs", refs);
 	jsonout_set(object, "left_out", notes);
+}
+
+/* The project's repository, if it has one; else NULL. */
+static struct gitimport *project_import(const struct importer *imp)
+{
+	return imp->items.count && !*imp->items.items->name
+		       ? imp->items.items->im
+		       : NULL;
+}
+
+static void print_import_json(const struct session *s,
+			      const struct importer *imp, bool imported)
+{
+	json_t *object = json_object(), *others = json_array();
+	size_t i;
+
+	jsonout_text(object, "schema", "guard.import/1");
+	jsonout_text(object, "run", s->id);
+	jsonout_text(object, "project", s->project);
+	jsonout_bool(object, "imported", imported);
+	add_list_json(gitimport_listed(project_import(imp)), object);
+	for (i = 0; i < imp->items.count; i++) {
+		const struct importer_repository *r = &imp->items.items[i];
+		json_t *one;
+
+		if (!*r->name)
+			continue;
+		one = json_object();
+		jsonout_text(one, "repository", r->git);
+		jsonout_text(one, "path", r->name);
+		add_list_json(gitimport_listed(r->im), one);
+		jsonout_add(others, one);
+	}
+	jsonout_set(object, "others", others);
 	jsonstream_print(object);
 }
 
 static void print_import_summary(const struct session *s,
-				 const struct gitimport_list *list,
-				 const char *done)
+				 const struct importer *imp, const char *done)
 {
-	output_print("run %s: %s, %s (%s, %s) %s %s/", session_label(s),
-		     text_count(list->fresh, "ref"),
-		     text_count(list->commits, "new commit"),
-		     text_count(list->objects, "object"),
-		     text_size(list->bytes), done, list->prefix);
-	if (list->lfs_files)
-		output_hint("with %s of git-lfs (%s)",
-			    text_count(list->lfs_files, "file"),
-			    text_size(list->lfs_bytes));
+	size_t i;
+
+	for (i = 0; i < imp->items.count; i++) {
+		const struct importer_repository *r = &imp->items.items[i];
+		const struct gitimport_list *list = gitimport_listed(r->im);
+
+		if (!list->fresh)
+			continue;
+		output_print("%s %s: %s, %s (%s, %s) %s %s/%s",
+			     *r->name ? "repository" : "run",
+			     *r->name ? text_quote(r->name) : session_label(s),
+			     text_count(list->fresh, "ref"),
+			     text_count(list->commits, "new commit"),
+			     text_count(list->objects, "object"),
+			     text_size(list->bytes), done, list->prefix,
+			     r->missing ? " of the project" : "");
+		if (list->lfs_files)
+			output_hint("with %s of git-lfs (%s)",
+				    text_count(list->lfs_files, "file"),
+				    text_size(list->lfs_bytes));
+	}
 }
 
 /* How the imported branches come into the user's own. */
@@ -70,6 +108,8 @@ static void hint_merges(const struct gitimport_list *list)
 {
 	size_t i, shown = 0;
 
+	if (!list->fresh)
+		return;
 	for (i = 0; i < list->count && shown < MERGES_SHOWN; i++) {
 		const struct gitimport_ref *r = &list->items[i];
 
@@ -116,7 +156,7 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 	return STATUS_OK;
 }
 
-static void print_ref(const struct gitimport_ref *r)
+static void print_ref(const char *repository, const struct gitimport_ref *r)
 {
 	AUTO(buf) struct buf line = {0};
 	size_t width;
@@ -124,6 +164,10 @@ static void print_ref(const struct gitimport_ref *r)
 	buf_printf(&line, "  %-5s  %.*s  ", r->known ? "known" : "new",
 		   ID_SHOWN, r->id.hex);
 	width = line.len + NAME_WIDTH;
+	if (*repository) {
+		text_escape_name(&line, repository);
+		buf_add_text(&line, ": ");
+	}
 	text_escape_name(&line, r->name);
 	while (line.len < width)
 		buf_add_char(&line, ' ');
@@ -135,55 +179,57 @@ static void print_ref(const struct gitimport_ref *r)
 		    buf_text(&line));
 }
 
-static void print_refs(const struct gitimport_list *list)
+static void print_refs(const struct importer *imp)
 {
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < list->count; i++)
-		print_ref(&list->items[i]);
-	for (i = 0; i < list->notes->count; i++)
-		output_warn("%s", list->notes->items[i]);
+	for (k = 0; k < imp->items.count; k++) {
+		const struct importer_repository *r = &imp->items.items[k];
+		const struct gitimport_list *list = gitimport_listed(r->im);
+
+		for (i = 0; i < list->count; i++)
+			print_ref(r->name, &list->items[i]);
+		for (i = 0; i < list->notes->count; i++)
+			output_warn("%s", list->notes->items[i]);
+	}
 }
 
 /* Shows, asks and imports. *ret_done: the refs are in the repository. */
 static int import_listed(struct context *c, struct session *s,
-			 struct gitimport *im, const struct options *o,
+			 struct importer *imp, const struct options *o,
 			 bool *ret_done, struct err *err)
 {
-	const struct gitimport_list *list = gitimport_listed(im);
 	auto_free char *run = choose_run_text(s);
 
-	if (!list->fresh) {
+	if (!imp->fresh) {
 		output_print("run %s has no commits that %s lacks",
 			     session_label(s), text_quote(s->project));
 		return STATUS_OK;
 	}
 	if (o->dry_run) {
-		print_import_summary(s, list, "would go to");
+		print_import_summary(s, imp, "would go to");
 		return STATUS_OK;
 	}
 	if (!o->yes)
-		print_import_summary(s, list, "can go to");
+		print_import_summary(s, imp, "can go to");
 	if (!output_confirm(o->yes,
 			    "guard: import the commits of %s into %s below "
-			    "%s/?",
-			    run, text_quote(s->project), list->prefix))
+			    "refs/guard/%s/?",
+			    run, text_quote(s->project), s->id))
 		return STATUS_REFUSED;
-	if (importer_write(c, s, im, err) < 0)
+	if (importer_write(c, s, imp, err) < 0)
 		return -err->num;
 	*ret_done = true;
-	print_import_summary(s, list, "imported to");
+	print_import_summary(s, imp, "imported to");
 	if (!o->ff)
-		hint_merges(list);
+		hint_merges(gitimport_listed(project_import(imp)));
 	return STATUS_OK;
 }
 
 int cmd_import(const struct options *o, struct context *c, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
-	AUTO(gitimport) struct gitimport *im = NULL;
-	AUTO(changes) struct changes changes = CHANGES_NONE;
-	struct err ignored;
+	AUTO(importer) struct importer imp = {0};
 	bool done = false;
 	int got;
 
@@ -208,17 +254,16 @@ int cmd_import(const struct options *o, struct context *c, struct err *err)
 	if (recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
-	if (importer_open(c, &p.session, true, &im, err) < 0)
+	if (importer_open(c, &p.session, true, &imp, err) < 0)
 		return err_context(err, "nothing imported from run %s",
 				   p.session.id);
 	if (!o->json && !(output_is_quiet() && o->yes))
-		print_refs(gitimport_listed(im));
-	if (p.session.root_count > 1 &&
-	    changes_load(&p.session, NULL, &changes, &ignored) == 0)
-		changes_report_excluded(&changes, "imports are", true);
-	got = import_listed(c, &p.session, im, o, &done, err);
+		print_refs(&imp);
+	got = import_listed(c, &p.session, &imp, o, &done, err);
 	if (got >= 0 && o->json)
-		print_import_json(&p.session, gitimport_listed(im), done);
-	return got == STATUS_OK ? fast_forward_branch(c, &p.session, im, o, err)
-				: got;
+		print_import_json(&p.session, &imp, done);
+	return got == STATUS_OK
+		       ? fast_forward_branch(c, &p.session,
+					     project_import(&imp), o, err)
+		       : got;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -180,11 +181,15 @@ static char *find_commits_branch(const struct review_session *v)
 {
 	const struct changeset_root *root = &v->a->change.roots[0];
 	struct store *store = v->a->c->store;
+	AUTO(entry) struct entry old = {0}, now = {0};
 	AUTO(githead) struct githead base = {0}, want = {0};
 	struct err ignored;
 
-	if (githead_read(store, &root->base.root, &base, &ignored) < 0 ||
-	    githead_read(store, &root->want.root, &want, &ignored) < 0 ||
+	if (tree_lookup(store, &root->base.root, ".git", &old, &ignored) <= 0 ||
+	    tree_lookup(store, &root->want.root, ".git", &now, &ignored) <= 0 ||
+	    !S_ISDIR(old.mode) || !S_ISDIR(now.mode) ||
+	    githead_read(store, &old, "", &base, &ignored) < 0 ||
+	    githead_read(store, &now, "", &want, &ignored) < 0 ||
 	    !want.branch || !base.branch ||
 	    apply_commits_must_wait(&v->a->p->session,
 				    &changes_project(&v->a->changes)->list) ||
@@ -235,7 +240,7 @@ static int apply_with_commits(struct review_session *v, int *ret_status,
 	    apply_plan_execute(&a, !apply_plan_has_exceptions(&a), true, &after,
 			       err) < 0)
 		return -err->num;
-	apply_report_branch(&commits, "moved");
+	apply_report_branches(&commits, "moved", "created");
 	apply_report_refs(&commits);
 	*ret_status = apply_report_done(&a, &v->counts, true, NULL, err);
 	return *ret_status < 0 ? -err->num : 1;

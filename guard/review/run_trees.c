@@ -41,7 +41,7 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 	if (resolve_run_check(p, &ret->changes, err) < 0)
 		return -err->num;
 	if (!resolve_run_has_paths(p))
-		changes_report_excluded(&ret->changes, what, false);
+		changes_report_excluded(&ret->changes, what);
 	if (catalog_load(c->store, applied_base_seq(s, 0), &ret->base, err) < 0)
 		return -err->num;
 	if (root->delta)

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
+#include "guard/change/importer.h"
 #include "guard/change/late_base.h"
 #include "guard/change/moved_dirs.h"
 #include "guard/change/recover.h"
@@ -21,6 +22,7 @@
 #include "guard/state/moved_project.h"
 #include "guard/state/report.h"
 #include "overlay/layers.h"
+#include "restore/git/gitdir.h"
 
 /* In the record: the version of the saved options, and each of them as it is
  * written. */
@@ -34,76 +36,47 @@
 
 /*
  * Finds the repository of a project whose repository is outside of the project:
- * a linked worktree, a submodule, a work tree with a separate git directory. A
- * run gets a layer over the repository too; without the layer, `git commit`
- * would fail in the run.
+ * a linked worktree, a submodule, a work tree with a separate git directory or
+ * with a link in place of .git. A run gets a layer over the repository too;
+ * without the layer, `git commit` would fail in the run.
  */
 
-#define TEXT_MAX 8192
-#define PREFIX "gitdir: "
-
-/* The path in a file of one line, resolved relative to base_dir; NULL: none. */
-static char *read_path_file(int dirfd, const char *file, const char *prefix,
-			    const char *base_dir)
+/* Whether this is a repository of the user's: a text or a link could name any
+ * directory. */
+static bool is_repository(const char *path)
 {
-	AUTO(buf) struct buf text = {0};
-	auto_free char *joined = NULL;
-	const char *path;
-	struct err ignored;
-	struct stat st;
+	auto_close int fd = fd_open_dir_path(AT_FDCWD, path);
+	struct stat self, objects, refs, head;
 
-	if (fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(st.st_mode) ||
-	    fd_slurp_at(dirfd, file, TEXT_MAX, &text, &ignored) < 0)
-		return NULL;
-	while (text.len && (text.data[text.len - 1] == '\n' ||
-			    text.data[text.len - 1] == '\r'))
-		text.len--;
-	path = buf_text(&text);
-	if (strlen(path) != text.len ||
-	    strncmp(path, prefix, strlen(prefix)) != 0)
-		return NULL;
-	path += strlen(prefix);
-	joined = *path == '/' ? mem_strdup(path)
-			      : mem_printf("%s/%s", base_dir, path);
-	return path_resolve(joined, &ignored);
+	return fd >= 0 && fstat(fd, &self) == 0 && self.st_uid == geteuid() &&
+	       fstatat(fd, "objects", &objects, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (S_ISDIR(objects.st_mode) || S_ISLNK(objects.st_mode)) &&
+	       fstatat(fd, "refs", &refs, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(refs.st_mode) &&
+	       fstatat(fd, "HEAD", &head, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(head.st_mode);
 }
 
 /*
- * The directory that holds objects and refs: absolute, without symbolic links,
- * the caller's to free. NULL when no such directory exists, when it belongs to
- * another user, and when it is inside the project or holds the project. Reads
- * only text files: the project's .git file and the repository's commondir.
+ * The directory with a layer of its own: absolute, without symbolic links, the
+ * caller's to free. That of objects and refs or, where only this is elsewhere,
+ * that of the objects. NULL when no such directory exists, when it belongs to
+ * another user, and when it is inside the project or holds the project.
  */
-static char *gitdir_outside(int project_fd, const char *project)
+static char *find_outside(const struct gitdir *d, const char *project)
 {
-	auto_free char *git =
-		read_path_file(project_fd, ".git", PREFIX, project);
-	auto_free char *common = NULL;
-	struct stat self, objects, refs, head;
-	auto_close int fd = -1;
+	const char *path = d->common;
+	struct stat st;
 
-	if (!git)
+	if (!path || !is_repository(path))
 		return NULL;
-	fd = fd_open_dir_path(AT_FDCWD, git);
-	if (fd >= 0)
-		common = read_path_file(fd, "commondir", "", git);
-	if (!common)
-		common = mem_strdup(git);
-	/* The text of a file could name any directory. */
-	fd_close(&fd);
-	fd = fd_open_dir_path(AT_FDCWD, common);
-	if (fd < 0 || fstat(fd, &self) < 0 || self.st_uid != geteuid() ||
-	    fstatat(fd, "objects", &objects, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISDIR(objects.st_mode) ||
-	    fstatat(fd, "refs", &refs, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISDIR(refs.st_mode) ||
-	    fstatat(fd, "HEAD", &head, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(head.st_mode))
+	if (d->objects && path_below(path, project))
+		path = d->objects;
+	if (path_below(path, project) || path_below(project, path) ||
+	    stat(path, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    st.st_uid != geteuid())
 		return NULL;
-	return path_below(common, project) || path_below(project, common)
-		       ? NULL
-		       : TAKE(common);
+	return mem_strdup(path);
 }
 
 char *run_find_project(const struct run *run, struct err *err)
@@ -222,7 +195,11 @@ static int resume_session(struct run *run, struct err *err)
 
 static int new_session(struct run *run, const char *command, struct err *err)
 {
-	auto_free char *git = gitdir_outside(run->project_fd, run->project);
+	AUTO(gitdir) struct gitdir dir = {0};
+	AUTO(githead) struct githead head = {0};
+	auto_free char *git = gitdir_find(run->project, &dir)
+				      ? find_outside(&dir, run->project)
+				      : NULL;
 	AUTO(grants) struct grants cows = {0};
 	const char *home =
 		run->options->strict ? NULL : run->context.state.home;
@@ -240,6 +217,13 @@ static int new_session(struct run *run, const char *command, struct err *err)
 	record_set(&run->session.more, LAYERS_BOOT, boot_id());
 	if (git && !path_below(run->context.state.path, git))
 		record_set(&run->session.more, LAYERS_GIT, git);
+	if (gitdir_head(&dir, &head)) {
+		auto_free char *text =
+			mem_printf("%s %s", *head.id.hex ? head.id.hex : "-",
+				   head.branch ?: "");
+
+		record_set(&run->session.more, IMPORTER_HEAD, text);
+	}
 	return 0;
 }
 

@@ -139,7 +139,7 @@ static int find_objects(struct store *store, const struct entry *root,
 
 	if (!root)
 		return 0;
-	got = tree_lookup(store, root, ".git/objects", ret, err);
+	got = tree_lookup(store, root, "objects", ret, err);
 	if (got > 0 && !S_ISDIR(ret->mode))
 		entry_free(ret);
 	return got < 0 ? got : 0;

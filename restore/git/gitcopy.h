@@ -11,8 +11,8 @@
 
 /*
  * Makes the directory name in dirfd and returns its descriptor. git: the user's
- * .git directory, absolute. base: the project's root before the run; object
- * files that were there already are skipped (NULL: none is). Only plain files
+ * .git directory, absolute. base, result: the directory before and after the
+ * run; object files that base has are skipped (NULL: none is). Only plain files
  * that have the name of an object or a pack are taken: *ret_bytes of them.
  * -E2BIG, -ENOSPC: too much.
  */

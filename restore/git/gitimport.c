@@ -26,7 +26,6 @@
 #define BYTES_MAX (64ull << 30)
 #define SUBJECT_MAX 200
 #define REFS "refs/guard/"
-#define COPY "import"
 
 /*
  * Severities other than those of `git index-pack --strict`: odd modes and tags
@@ -61,9 +60,10 @@ void gitimport_free(struct gitimport **at)
 	gitlfs_free(&im->lfs);
 	free(im->to_path);
 	if (im->run.dirfd >= 0)
-		(void)dirtree_remove(im->dirfd, COPY, &ignored);
+		(void)dirtree_remove(im->dirfd, im->copy, &ignored);
 	fd_close(&im->run.dirfd);
 	names_free(&im->run.readable);
+	free(im->copy);
 	free(TAKE(*at));
 }
 
@@ -476,10 +476,11 @@ static int open_copy(const struct gitimport_job *job, const struct entry *base,
 	im->dirfd = job->dirfd;
 	im->run.dirfd = -1;
 	im->to_path = mem_strdup(job->to);
-	if (dirtree_remove(job->dirfd, COPY, err) < 0)
+	im->copy = mem_strdup(job->copy);
+	if (dirtree_remove(job->dirfd, job->copy, err) < 0)
 		return -err->num;
 	im->run.dirfd = gitcopy_make(job->store, base, job->now, job->to,
-				     job->dirfd, COPY, &bytes, err);
+				     job->dirfd, job->copy, &bytes, err);
 	if (im->run.dirfd < 0)
 		return -err->num;
 	im->run.seconds = gitrun_seconds(bytes);

@@ -44,12 +44,14 @@ struct gitimport_list {
 
 struct gitimport_job {
 	struct store *store;
-	/* The project's root before (NULL: not known) and after the run. */
+	/* The directory with objects and refs before (NULL: not known) and
+	 * after the run. */
 	const struct entry *then, *now;
 	int dirfd; /* the run's directory, for the copy of its objects; borrowed
 		    */
-	const char *to; /* the user's .git directory, absolute */
-	const char *run_id;
+	const char *copy; /* the name of the copy there */
+	const char *to; /* the user's directory, absolute */
+	const char *run_id; /* the prefix is refs/guard/ and this */
 	bool check;
 };
 
@@ -83,13 +85,13 @@ int gitimport_distance(struct gitimport *im, const struct gitid *from,
 		       const struct gitid *to, struct gitimport_distance *ret,
 		       struct err *err);
 /*
- * The user's index (NULL: there is none) as `git read-tree -m` makes it when
- * HEAD moves from one commit to another: entries that differ between the
- * commits change, and staged changes of other paths stay. Sets the content and
- * the size of *ret. After an open with `check`. -EEXIST: a path with staged
- * changes is in the way.
+ * The user's index in the directory dir (NULL: there is none) as `git read-tree
+ * -m` makes it when HEAD moves from one commit to another: entries that differ
+ * between the commits change, and staged changes of other paths stay. Sets the
+ * content and the size of *ret. After an open with `check`. -EEXIST: a path
+ * with staged changes is in the way.
  */
-int gitimport_index(struct gitimport *im, struct store *store,
+int gitimport_index(struct gitimport *im, struct store *store, const char *dir,
 		    const struct entry *index, const struct gitid *from,
 		    const struct gitid *to, struct entry *ret, struct err *err);
 

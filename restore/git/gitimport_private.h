@@ -31,6 +31,7 @@ struct gitimport {
 	char *to_path;
 	git_repository *to;
 	int dirfd; /* has the copy, borrowed */
+	char *copy; /* its name */
 	struct gitrun run; /* run.dirfd: the copy; -1: none */
 	struct gittips tips;
 	struct gitlfs lfs;

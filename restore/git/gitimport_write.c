@@ -135,10 +135,11 @@ int gitimport_distance(struct gitimport *im, const struct gitid *from,
 
 /* The entries of a split index are in files beside it; git writes a complete
  * one. */
-static int link_shared_indexes(struct gitimport *im, struct err *err)
+static int link_shared_indexes(struct gitimport *im, const char *path,
+			       struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int dir = fd_open_dir(AT_FDCWD, im->to_path);
+	auto_close int dir = fd_open_dir(AT_FDCWD, path);
 	size_t i;
 
 	if (dir < 0)
@@ -147,19 +148,20 @@ static int link_shared_indexes(struct gitimport *im, struct err *err)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
-		auto_free char *path = path_join(im->to_path, name);
+		auto_free char *shared = path_join(path, name);
 
 		if (strncmp(name, "sharedindex.", 12) != 0)
 			continue;
-		if (symlinkat(path, im->run.dirfd, name) < 0)
+		if (symlinkat(shared, im->run.dirfd, name) < 0 &&
+		    errno != EEXIST)
 			return fail_errno(err, "create a link to %s",
-					  text_quote(path));
-		names_add(&im->run.readable, path);
+					  text_quote(shared));
+		names_add(&im->run.readable, shared);
 	}
 	return 0;
 }
 
-int gitimport_index(struct gitimport *im, struct store *store,
+int gitimport_index(struct gitimport *im, struct store *store, const char *dir,
 		    const struct entry *index, const struct gitid *from,
 		    const struct gitid *to, struct entry *ret, struct err *err)
 {
@@ -181,7 +183,7 @@ int gitimport_index(struct gitimport *im, struct store *store,
 			return -err->num;
 		fd_close(&fd);
 	}
-	if (link_shared_indexes(im, err) < 0)
+	if (link_shared_indexes(im, dir, err) < 0)
 		return -err->num;
 	if (gitrun(&im->run, GITRUN_RESULT, arguments, NULL, GITRUN_OUTPUT,
 		   err) < 0) {

@@ -172,7 +172,7 @@ int gitlfs_find(struct store *store, const struct entry *now, const char *git,
 	AUTO(entry) struct entry objects = {0};
 
 	*ret = (struct gitlfs){.store = store};
-	if (tree_lookup(store, now, ".git/" OBJECTS, &objects, err) < 0)
+	if (tree_lookup(store, now, OBJECTS, &objects, err) < 0)
 		return -err->num;
 	return S_ISDIR(objects.mode)
 		       ? tree_each(store, &objects, add_file, &s, err)

@@ -32,7 +32,7 @@ struct gitlfs {
 	size_t refused; /* files with another hash than their name */
 };
 
-/* now: the project's root after the run; git: the user's .git directory. *ret
+/* now: the git directory after the run; git: the user's. *ret
  * is to be freed in any case. -ENOPKG: there is such a file, and libcrypto is
  * missing. */
 int gitlfs_find(struct store *store, const struct entry *now, const char *git,

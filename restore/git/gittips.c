@@ -216,7 +216,7 @@ static int read_ref(struct gitrefs *r, const char *path, const struct entry *e,
 		return got;
 	if (strncmp(at, "ref:", 4) == 0) {
 		at += 4 + strspn(at + 4, " \t");
-		if (strcmp(path, "HEAD") == 0)
+		if (strcmp(path_name(path), "HEAD") == 0 && !r->branch)
 			r->branch = mem_strndup(at, strcspn(at, "\n"));
 		return 0;
 	}
@@ -484,7 +484,6 @@ static const struct {
 	const char *name, *text;
 	const char *incomplete; /* the reason for missing objects */
 } others[] = {
-	{"modules", "(repositories of submodules) is skipped", NULL},
 	{"objects/info/alternates",
 	 "is not followed: objects from elsewhere are not imported",
 	 "objects from elsewhere are not imported"},
@@ -520,51 +519,56 @@ static int note_others(struct gitrefs *now, const struct entry *base,
 	return 0;
 }
 
-/* -ENOENT, -ENOTDIR: no directory. */
-static int find_git_dir(struct store *store, const struct entry *root,
-			struct entry *ret, struct err *err)
-{
-	int got = tree_lookup(store, root, ".git", ret, err);
-
-	if (got < 0)
-		return got;
-	if (!got)
-		return fail(err, ENOENT, "the run left no .git directory");
-	if (S_ISLNK(ret->mode))
-		return fail(err, ENOTDIR,
-			    "the run's .git is a link to %s, which guard does "
-			    "not follow",
-			    text_quote(ret->link));
-	if (!S_ISDIR(ret->mode))
-		return fail(err, ENOTDIR,
-			    "the .git here is a file (a linked worktree or a "
-			    "submodule): import does not support this yet");
-	return 0;
-}
-
 int gittips_read(struct store *store, const struct entry *base,
-		 const struct entry *result, struct gittips *ret,
-		 struct err *err)
+		 const struct entry *git, struct gittips *ret, struct err *err)
 {
-	AUTO(entry) struct entry old_git = {0}, git = {0};
+	static const struct entry none;
 	AUTO(gittips) struct gittips t = {0};
 	AUTO(gitrefs) struct gitrefs old = {.store = store};
 	AUTO(gitrefs) struct gitrefs now = {.store = store, .notes = &t.notes};
 
-	if (find_git_dir(store, result, &git, err) < 0)
-		return -err->num;
-	if (base && tree_lookup(store, base, ".git", &old_git, err) < 0)
-		return -err->num;
-	if (S_ISDIR(old_git.mode) && gitrefs_read(&old, &old_git, err) < 0)
+	if (!base || !S_ISDIR(base->mode))
+		base = &none;
+	else if (gitrefs_read(&old, base, err) < 0)
 		return -err->num;
 	/* Each may be there twice, packed and loose. Of millions of files not
 	 * all are to be read to find that they are too many. */
 	now.ref_max = 2 * (old.refs.count + GITTIPS_MAX + 1);
-	if (gitrefs_read(&now, &git, err) < 0 ||
-	    note_others(&now, &old_git, &git, &t, err) < 0 ||
+	if (gitrefs_read(&now, git, err) < 0 ||
+	    note_others(&now, base, git, &t, err) < 0 ||
 	    subtract(&old, &now, &t, err) < 0)
 		return -err->num;
 	*ret = TAKE(t);
+	return 0;
+}
+
+/* Whether a ref of a remote, or a tag, names the object. */
+static bool is_published(const struct gitrefs *r, const struct gitid *id)
+{
+	size_t i;
+
+	for (i = 0; i < r->refs.count; i++)
+		if ((path_below(r->refs.items[i].name, "refs/remotes") ||
+		     path_below(r->refs.items[i].name, "refs/tags")) &&
+		    gittips_compare_ids(&r->refs.items[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+int gittips_has_local(struct store *store, const struct entry *git,
+		      struct err *err)
+{
+	AUTO(gitrefs) struct gitrefs r = {.store = store};
+	size_t i;
+
+	r.ref_max = 2 * (GITTIPS_MAX + 1);
+	if (gitrefs_read(&r, git, err) < 0)
+		return -err->num;
+	for (i = 0; i < r.refs.count; i++)
+		if ((path_below(r.refs.items[i].name, "refs/heads") ||
+		     strcmp(r.refs.items[i].name, "HEAD") == 0) &&
+		    !is_published(&r, &r.refs.items[i].id))
+			return 1;
 	return 0;
 }
 
@@ -605,38 +609,28 @@ static int find_ref(struct gitrefs *r, const struct entry *git,
 	return 0;
 }
 
-static int open_git_dir(struct gitrefs *r, const struct entry *root,
-			struct entry *ret, struct err *err)
-{
-	return find_git_dir(r->store, root, ret, err) < 0
-		       ? -err->num
-		       : check_form(r, ret, err);
-}
-
-int githead_find(struct store *store, const struct entry *root,
-		 const char *name, struct gitid *ret, struct err *err)
+int githead_find(struct store *store, const struct entry *git, const char *name,
+		 struct gitid *ret, struct err *err)
 {
 	AUTO(gitrefs) struct gitrefs r = {.store = store};
-	AUTO(entry) struct entry git = {0};
 	struct gitid id = {0};
 
-	if (open_git_dir(&r, root, &git, err) < 0 ||
-	    find_ref(&r, &git, name, &id, err) < 0)
+	if (check_form(&r, git, err) < 0 ||
+	    find_ref(&r, git, name, &id, err) < 0)
 		return -err->num;
 	*ret = id;
 	return 0;
 }
 
-int githead_check_new(struct store *store, const struct entry *root,
+int githead_check_new(struct store *store, const struct entry *git,
 		      const char *name, struct err *err)
 {
 	AUTO(gitrefs) struct gitrefs r = {.store = store};
-	AUTO(entry) struct entry git = {0};
 	size_t i;
 
-	if (open_git_dir(&r, root, &git, err) < 0 ||
-	    read_part(&r, &git, "packed-refs", read_packed, err) < 0 ||
-	    read_part(&r, &git, "refs", read_dir, err) < 0)
+	if (check_form(&r, git, err) < 0 ||
+	    read_part(&r, git, "packed-refs", read_packed, err) < 0 ||
+	    read_part(&r, git, "refs", read_dir, err) < 0)
 		return -err->num;
 	for (i = 0; i < r.refs.count; i++)
 		if (path_below(r.refs.items[i].name, name) ||
@@ -646,21 +640,23 @@ int githead_check_new(struct store *store, const struct entry *root,
 	return 0;
 }
 
-int githead_read(struct store *store, const struct entry *root,
+int githead_read(struct store *store, const struct entry *git, const char *own,
 		 struct githead *ret, struct err *err)
 {
+	auto_free char *path = path_join(own, "HEAD");
 	AUTO(gitrefs) struct gitrefs r = {.store = store};
-	AUTO(entry) struct entry git = {0};
 	struct gitid id = {0};
 
-	if (open_git_dir(&r, root, &git, err) < 0 ||
-	    read_part(&r, &git, "HEAD", read_ref, err) < 0)
+	if (check_form(&r, git, err) < 0 ||
+	    read_part(&r, git, path, read_ref, err) < 0)
 		return -err->num;
+	if (r.refs.count)
+		id = r.refs.items[0].id;
 	if (r.branch &&
 	    (!path_below(r.branch, "refs/heads") || !gittips_ref_ok(r.branch)))
 		return fail(err, ENOTSUP, "HEAD names no branch: %s",
 			    text_quote(r.branch));
-	if (r.branch && find_ref(&r, &git, r.branch, &id, err) < 0)
+	if (r.branch && find_ref(&r, git, r.branch, &id, err) < 0)
 		return -err->num;
 	*ret = (struct githead){TAKE(r.branch), id};
 	return 0;

@@ -54,40 +54,45 @@ struct gittips {
 	const char *incomplete;
 };
 
-/* The branch of HEAD. */
+/* HEAD. */
 struct githead {
 	char *branch; /* "refs/heads/main"; NULL: HEAD is detached */
 	struct gitid id; /* "": the branch has no commit yet */
 };
 
 void githead_free(struct githead *h);
-/* Reads HEAD and its branch in the .git of a tree. -ENOENT, -ENOTDIR: the .git
- * is missing or a file; -ENOTSUP: a kind of ref that guard does not read. */
-int githead_read(struct store *store, const struct entry *root,
+/*
+ * In the functions below git is the entry of a directory with objects and refs.
+ *
+ * Reads a HEAD in the directory own of it, "" or "worktrees/NAME", and its
+ * branch. -ENOTSUP: a kind of ref that guard does not read.
+ */
+int githead_read(struct store *store, const struct entry *git, const char *own,
 		 struct githead *ret, struct err *err);
 
-/* Reads one ref, loose or packed, in the .git of a tree; "": it is missing. The
- * errors of githead_read(). */
-int githead_find(struct store *store, const struct entry *root,
-		 const char *name, struct gitid *ret, struct err *err);
+/* Reads one ref, loose or packed; "": it is missing. The errors of
+ * githead_read(). */
+int githead_find(struct store *store, const struct entry *git, const char *name,
+		 struct gitid *ret, struct err *err);
 
-/* Whether a branch can be created in the .git of a tree. -EEXIST: it exists, or
- * another one is named like one of its directories or lies below it; the errors
- * of githead_read(). */
-int githead_check_new(struct store *store, const struct entry *root,
+/* Whether a branch can be created. -EEXIST: it exists, or another one is named
+ * like one of its directories or lies below it; the errors of githead_read().
+ */
+int githead_check_new(struct store *store, const struct entry *git,
 		      const char *name, struct err *err);
 
 /* Frees all that *t owns. */
 void gittips_free(struct gittips *t);
 
 /*
- * base: the project's root before the run, or NULL; result: the root after the
- * run. -ENOENT: the run left no .git directory; -ENOTDIR: its .git is a file (a
- * linked worktree or a submodule); -ENOTSUP: its ids are not SHA-1; -E2BIG: too
- * many.
+ * base: the same directory before the run, or NULL. -ENOTSUP: its ids are not
+ * SHA-1, or its refs are in files of another form; -E2BIG: too many.
  */
 int gittips_read(struct store *store, const struct entry *base,
-		 const struct entry *result, struct gittips *ret,
-		 struct err *err);
+		 const struct entry *git, struct gittips *ret, struct err *err);
+/* 1: HEAD or a branch is at a commit that no ref of a remote and no tag names;
+ * 0; or the errors of gittips_read(). */
+int gittips_has_local(struct store *store, const struct entry *git,
+		      struct err *err);
 
 #endif

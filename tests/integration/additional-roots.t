@@ -220,8 +220,9 @@ gives 0 'a run commits in two repositories' guard run --cow ../lib \
 	--ro "$T/commit" -- sh "$T/commit"
 run=$(last_run)
 gives 0 'import accepts a run with two repositories' guard import -y "$run"
-says "$err" "imports are of the project's repository: changes in $tilde/lib/.git are not listed"
-says "$err" "guard apply $tilde/lib/.git applies"
+says "$err" "repository '$HOME/lib/.git': 1 ref, 1 new commit"
+is "$(git -C "$HOME/lib" for-each-ref --format='%(contents:subject)' \
+	"refs/guard/$run")" more 'each into its own'
 gives 0 'apply --branch accepts a run with two repositories' \
 	guard apply -y --branch side "$run"
 says "$err" "commits are of the project: 1 change in $tilde/lib/ not listed"

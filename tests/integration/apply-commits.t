@@ -292,8 +292,8 @@ git checkout -q -b elsewhere
 gives 1 'another HEAD than at the begin is refused' guard apply -y --commits
 says "$err" "HEAD was at 'main'"
 git checkout -q --detach
-gives 1 'a detached HEAD is refused' guard apply -y --commits
-says "$err" 'HEAD is detached: guard import'
+gives 1 'a HEAD that was detached since is refused' guard apply -y --commits
+says "$err" "HEAD was at 'main' when the run began and is at no branch: guard import"
 git checkout -q main
 gives 0 'the branch is back' guard apply -y --commits
 one 'a run switches to another branch' \
@@ -450,8 +450,10 @@ git commit -q -m super
 one 'a run commits in a submodule' '
 	cd sub; git commit -q --allow-empty -m inner; cd ..
 	git commit -q -a -m outer'
-gives 1 'a changed submodule is refused' guard apply -y --commits
-says "$err" 'changed the repository of a submodule'
+gives 0 'a submodule moves with the project' guard apply -y --commits
+says "$err" "'.git/modules/sub': 'main' moved from"
+gives 0 'undo moves it back, too' guard undo -y
+is "$(git -C sub log -1 --format=%s)" sub 'to its earlier commit'
 guard discard -q -y
 one 'a run commits beside a submodule' 'echo x >x; git add x; git commit -q -m x'
 gives 0 'a submodule that the run left alone is accepted' guard apply -y --commits
@@ -475,12 +477,12 @@ cd "$P" || exit 99
 git worktree add -q "$HOME/linked"
 cd "$HOME/linked" || exit 99
 one 'a run commits in a linked worktree' 'git commit -q --allow-empty -m linked'
-gives 1 'a linked worktree is refused' guard apply -y --commits
-says "$err" 'guard import'
+gives 0 'in a linked worktree, too' guard apply -y --commits
+is "$(git log -1 --format=%s)" linked 'the branch of the worktree moves'
 mkdir "$HOME/plain" && cd "$HOME/plain" || exit 99
 one 'a run without a repository' 'echo x >x'
 gives 1 'a project without a repository is refused' guard apply -y --commits
-says "$err" 'the run left no .git directory'
+says "$err" 'is not a git repository'
 
 # --- a repository that the run creates ---
 mkdir "$HOME/new"

@@ -1,0 +1,29 @@
+/*
+ * The directories of a repository, by the text files and links that git
+ * follows from a work tree: .git is a directory, a link to one, or a file with
+ * its path (linked worktrees, submodules, --separate-git-dir); the file
+ * commondir of a linked worktree names the directory with objects and refs.
+ * Neither git nor a library opens the repository.
+ */
+#ifndef GUARD_RESTORE_GIT_GITDIR_H
+#define GUARD_RESTORE_GIT_GITDIR_H
+
+#include "restore/git/gittips.h"
+
+struct gitdir {
+	char *own; /* HEAD, index, logs/HEAD of the work tree */
+	char *common; /* objects, refs; own, unless the worktree is linked */
+	/* objects is a link to this directory; NULL: it is none */
+	char *objects;
+};
+
+/* Sets *ret to absolute paths without symbolic links. false: the work tree has
+ * no .git that leads to a directory. */
+bool gitdir_find(const char *project, struct gitdir *ret);
+void gitdir_free(struct gitdir *d);
+
+/* Reads HEAD and the commit that it is at, "" where that is unknown. false: it
+ * cannot be read. */
+bool gitdir_head(const struct gitdir *d, struct githead *ret);
+
+#endif
