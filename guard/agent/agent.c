@@ -311,6 +311,19 @@ static bool talks_acp(const struct profile *p, char *const *argv)
 	return false;
 }
 
+bool agent_talks_acp(char *const *argv)
+{
+	auto_free char *name = agent_program(argv);
+	const char *text = profile_shipped(name);
+	AUTO(profile) struct profile p = {0};
+	struct err ignored;
+
+	return text &&
+	       profile_parse(&p, name, false, text, strlen(text), &ignored) ==
+		       0 &&
+	       talks_acp(&p, argv);
+}
+
 /* ---- selection ---- */
 
 static int choose_agent(struct agent *a, const struct run_options *o,

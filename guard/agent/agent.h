@@ -73,6 +73,10 @@ void agent_free(struct agent **a);
 int agent_load(const struct run_options *o, const struct state *state,
 	       const char *project, struct agent **ret, struct err *err);
 
+/* Whether a shipped profile says that the command talks to an editor
+ * (run_options.acp), and it is on no terminal. */
+bool agent_talks_acp(char *const *argv);
+
 /* The line that lets a path in or hides it (as run_check_grants() has it), or
  * NULL: it was not a profile. */
 const char *agent_rule(const struct agent *a, enum profile_word word,

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -5,12 +6,14 @@
 #include "base/inside.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/acp/acp_filter.h"
 #include "guard/agent/agent.h"
 #include "guard/cli/agent_show.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
 #include "guard/cli/run_parse.h"
 #include "guard/sandbox/inherited_state.h"
+#include "guard/sandbox/parser.h"
 #include "guard/state/unstored.h"
 
 /* ---- signals after the end of the command ---- */
@@ -174,9 +177,9 @@ static int exec_inside(const struct options *o, struct err *err)
 		"acp",	    "env",  "agent", "shared-cache",
 		"versions", "name", "quiet", NULL};
 	const char *name;
-	char **env;
+	char **env, **at, **argv = NULL;
+	int program = -1, num;
 	size_t i;
-	int num;
 
 	for (i = 0; i < o->given_count; i++) {
 		name = o->given[i].option->name;
@@ -198,8 +201,17 @@ static int exec_inside(const struct options *o, struct err *err)
 	output_print("inside a run%s already: the command starts in its "
 		     "sandbox",
 		     inside_label());
+	if (o->acp || agent_talks_acp(o->operands)) {
+		program = parser_open_program();
+		mem_list_add(&argv, acp_filter_name);
+		for (at = o->operands; *at; at++)
+			mem_list_add(&argv, *at);
+	}
 	inherited_state_restore(inherited_state_get());
-	(void)execvp(o->operands[0], o->operands);
+	if (argv)
+		(void)execveat(program, "", argv, environ, AT_EMPTY_PATH);
+	else
+		(void)execvp(o->operands[0], o->operands);
 	num = errno;
 	/* A directory of PATH may not be searched. */
 	if (num == EACCES && !strchr(o->operands[0], '/') &&

@@ -80,6 +80,12 @@ gives 0 'a package of an adapter' "$acp" killed \
 says "$err" 'agent: codex with --nested, --acp)'
 unchanged
 guard discard --all -y >/dev/null 2>&1
+gives 0 'inside of a run the option filters as well' "$acp" killed \
+	guard run -q -- guard run -q --acp -- "$acp" agent
+gives 0 'so it is for an adapter that a profile knows' "$acp" killed \
+	guard run -q -- guard run -q -- claude-agent-acp
+unchanged
+guard discard --all -y >/dev/null 2>&1
 answers 'run -- claude-agent-acp' ''
 silent "$out" '--acp'
 finish
