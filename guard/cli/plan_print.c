@@ -24,49 +24,34 @@ static bool changes_owner(const struct step *s)
 	       s->from.uid != entry_apply_owner(&s->to);
 }
 
-/* The new entry, or the old one; e: with its loss, or NULL. */
-static void print_side(const struct view *v, const struct change *c,
-		       char letter, bool now, const struct view_entry *e)
-{
-	const struct change_side *side = now ? &c->now : &c->old;
-	bool changed = now && !(c->flags & VIEW_TWO_STEPS) && c->old.mode;
-	AUTO(buf) struct buf b = {0};
-
-	styled_row(&b, letter, v->prefix, c->path[0] ? c->path : ".",
-		   S_ISDIR(side->mode));
-	if (S_ISREG(side->mode))
-		buf_printf(&b, "  %s", text_size(side->size));
-	else if (!S_ISDIR(side->mode))
-		buf_printf(&b, "  %s", jsonout_type_text(side->mode));
-	if (changed && c->kind != CHANGE_TYPE && c->old.mode != c->now.mode)
-		buf_printf(&b, "  mode %04o -> %04o", c->old.mode & 07777,
-			   c->now.mode & 07777);
-	if (changed && c->kind != CHANGE_META && c->old.uid != c->now.uid)
-		buf_printf(&b, "  owner %u -> %u", c->old.uid, c->now.uid);
-	if (e)
-		fold_entry_text(e, &b);
-	styled_line(styled_out(), LINE_ROW, "%s%s", buf_text(&b),
-		    !now ? c->flags & VIEW_DELETES_EDIT ? "  with your edit"
-							: ""
-		    : c->flags & VIEW_MERGED ? "  merged"
-		    : c->flags & VIEW_MARKED ? "  conflict markers"
-		    : c->flags & VIEW_OVER   ? "  replaces your edit"
-					     : "");
-}
-
 static void print_planned(const struct view *v, const struct view_entry *e)
 {
 	const struct change *c = e->change;
-	bool two_steps = c->flags & VIEW_TWO_STEPS;
+	const struct change_side *side = c->now.mode ? &c->now : &c->old;
+	bool both = c->old.mode && c->now.mode;
+	AUTO(buf) struct buf b = {0};
 
-	if (two_steps || !c->now.mode)
-		print_side(v, c, 'D', false, two_steps ? NULL : e);
-	if (c->now.mode)
-		print_side(v, c,
-			   two_steps || !c->old.mode ? 'A'
-			   : c->kind == CHANGE_META  ? 'P'
-						     : 'M',
-			   true, e);
+	styled_row(&b, changes_letter(c->kind), v->prefix,
+		   c->path[0] ? c->path : ".", S_ISDIR(side->mode));
+	if (c->kind == CHANGE_TYPE)
+		buf_printf(&b, "  %s -> %s", jsonout_type_text(c->old.mode),
+			   jsonout_type_text(c->now.mode));
+	else if (S_ISREG(side->mode))
+		buf_printf(&b, "  %s", text_size(side->size));
+	else if (!S_ISDIR(side->mode))
+		buf_printf(&b, "  %s", jsonout_type_text(side->mode));
+	if (both && c->kind != CHANGE_TYPE && c->old.mode != c->now.mode)
+		buf_printf(&b, "  mode %04o -> %04o", c->old.mode & 07777,
+			   c->now.mode & 07777);
+	if (both && c->kind != CHANGE_META && c->old.uid != c->now.uid)
+		buf_printf(&b, "  owner %u -> %u", c->old.uid, c->now.uid);
+	fold_entry_text(e, &b);
+	styled_line(styled_out(), LINE_ROW, "%s%s", buf_text(&b),
+		    c->flags & VIEW_DELETES_EDIT ? "  with your edit"
+		    : c->flags & VIEW_MERGED	 ? "  merged"
+		    : c->flags & VIEW_MARKED	 ? "  conflict markers"
+		    : c->flags & VIEW_OVER	 ? "  replaces your edit"
+						 : "");
 }
 
 /* Which folds come together: deletions, replacements, metadata, the others. */

@@ -12,29 +12,30 @@
 static int add_plan_counts(struct store *store, const struct plan *plan,
 			   struct plan_counts *to, struct err *err)
 {
+	size_t *const kinds[] = {
+		[CHANGE_DELETED] = &to->deleted,   [CHANGE_TYPE] = &to->typed,
+		[CHANGE_MODIFIED] = &to->replaced, [CHANGE_META] = &to->meta,
+		[CHANGE_ADDED] = &to->created,
+	};
 	AUTO(view) struct view v = {0};
 	size_t i;
 
 	if (view_of_plan(store, plan, true, &v, err) < 0)
 		return -err->num;
-	for (i = 0; i < plan->steps.count; i++) {
-		const struct step *s = &plan->steps.items[i];
+	for (i = 0; i < v.count; i++) {
+		const struct change *c = v.items[i].change;
 
-		if (s->how == STEP_MERGED)
+		if (c->flags & VIEW_MERGED)
 			to->merged++;
-		else if (s->how == STEP_MARKED)
+		else if (c->flags & VIEW_MARKED)
 			to->marked++;
-		else if (s->kind == STEP_REPLACE)
-			to->replaced++;
-		else if (s->kind == STEP_CREATE)
-			to->created++;
-		else if (plan_step_is_time(s))
-			to->times++;
-		else if (s->kind == STEP_META)
-			to->meta++;
+		else
+			++*kinds[c->kind];
 	}
+	for (i = 0; i < plan->steps.count; i++)
+		to->times += plan_step_is_time(&plan->steps.items[i]);
 	to->moved += v.own.move_count;
-	to->deleted += v.deleted - v.own.move_count;
+	to->deleted -= v.own.move_count;
 	to->created -= v.own.move_count;
 	return 0;
 }
@@ -57,6 +58,7 @@ void plan_summary_text(const struct plan_counts *counts, struct buf *to)
 	const struct text_part parts[] = {
 		{counts->deleted, "deleted"},
 		{counts->moved, "moved"},
+		{counts->typed, "of another type"},
 		{counts->replaced, "modified"},
 		{counts->created, "added"},
 		{counts->meta, "with other permissions"},

@@ -12,7 +12,7 @@
 
 /* The steps of a plan by kind; steps that change only a time are apart. */
 struct plan_counts {
-	size_t deleted, replaced, created, meta, times;
+	size_t deleted, typed, replaced, created, meta, times;
 	size_t merged, marked; /* replaced or meta, but counted only here */
 	size_t moved; /* neither deleted nor created */
 };

@@ -106,7 +106,6 @@ static int add_planned_deletion(void *arg, const char *path,
 	struct meta was = entry_meta(e);
 
 	(void)err;
-	p->view->deleted++;
 	change_list_add(&p->view->own, full_path, CHANGE_DELETED,
 			over ? VIEW_SHOWN | VIEW_DELETES_EDIT : 0, &was, NULL);
 	if (p->moves && !over && !path_has_part(full_path, ".git"))
@@ -158,7 +157,7 @@ static void join_halves(struct change_list *list)
 			last->old = c->old;
 		if (c->now.mode)
 			last->now = c->now;
-		last->flags |= c->flags | VIEW_TWO_STEPS;
+		last->flags |= c->flags;
 		last->kind = CHANGE_TYPE;
 	}
 	list->count = kept;
@@ -183,6 +182,9 @@ static void find_planned_moves(const struct planned *p, struct moves *m,
 			continue;
 		old = FIND_BY_PATH(from->path, list->items, list->count, path);
 		now = FIND_BY_PATH(to->path, list->items, list->count, path);
+		/* One of the two names goes on, as another type. */
+		if (old->kind == CHANGE_TYPE || now->kind == CHANGE_TYPE)
+			continue;
 		move = &list->moves[list->move_count++];
 		*move = (struct change_move){
 			.from = old->path,

@@ -43,7 +43,6 @@ enum loss {
 #define VIEW_MARKED 0x4000u /* with conflict markers */
 #define VIEW_OVER 0x8000u /* replaces an edit */
 #define VIEW_DELETES_EDIT 0x10000u
-#define VIEW_TWO_STEPS 0x20000u /* a deletion and a creation */
 
 struct view_entry {
 	const struct change *change; /* path, kind, flags, both sides */
@@ -102,7 +101,6 @@ struct view {
 	const struct changes_root *root; /* of a live layer, or NULL */
 	struct change_list own; /* the list of a plan or review */
 	struct store *store; /* of a plan */
-	size_t deleted; /* entries that the plan deletes */
 	/* For a live layer: risk_hooks_dir() of its repository, and links. */
 	char *hooks;
 	struct risk_links links;

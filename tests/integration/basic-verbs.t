@@ -189,4 +189,19 @@ gives 0 'review names it, too' guard review hook
 says "$out" 'runs by git at commit, checkout, merge, push or fetch'
 guard discard -y -q hook
 
+# --- a change of type has one word ---
+mkdir "$HOME/types"
+cd "$HOME/types" || exit 99
+mkdir dir
+for file in dir/a file other; do echo 1 >"$file"; done
+ln -s file link
+guard run -- sh -c 'rm -r dir; echo 1 >dir; rm file; mkdir file; echo 2 >file/x
+	rm link; echo 3 >link; rm other; ln -s file other' >"$out" 2>"$err"
+says "$err" ': 1 deleted, 4 of another type, 1 added'
+guard diff >"$out"
+rows=$(grep -E '^  [DTAMP]  ' "$out" | sort)
+gives 0 'apply is accepted' guard apply -y
+is "$(grep -E '^  [DTAMP]  ' "$out" | sort)" "$rows" 'apply has the rows of diff'
+says "$err" ': 1 deleted, 4 of another type, 1 added'
+
 finish
