@@ -33,6 +33,26 @@ char *apply_commits_head(const struct githead *head)
 				       : "no branch");
 }
 
+void apply_commits_report_push(const struct session *s,
+			       const struct change_list *list,
+			       const char *heads)
+{
+	AUTO(gitdir) struct gitdir d = {0};
+	size_t i;
+
+	for (i = 0; i < list->count && gitdir_find(s->project, &d); i++) {
+		const char *path = list->items[i].path;
+
+		if (path_below(path, heads) &&
+		    S_ISREG(list->items[i].now.mode) &&
+		    gitdir_has_upstream(&d, path_rest(path, heads)))
+			report_note("commits on %s, which has an upstream: "
+				    "after guard apply --commits, git push",
+				    text_quote(path_rest(path, heads)));
+		gitdir_free(&d);
+	}
+}
+
 /* --- the states of both repositories --- */
 
 /* Files of git that exist until the end of a merge, rebase or similar. */

@@ -61,6 +61,11 @@ int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
 const char *apply_commits_branch(const struct githead *head);
 /* The branch in quotes, or "no branch"; to free. */
 char *apply_commits_head(const struct githead *head);
+/* After a run with these changes: names the branches below heads
+ * (".git/refs/heads") that have an upstream, to which the user may push. */
+void apply_commits_report_push(const struct session *s,
+			       const struct change_list *list,
+			       const char *heads);
 void apply_commits_free(struct apply_commits *ac);
 
 #endif

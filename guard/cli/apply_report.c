@@ -13,6 +13,7 @@
 #include "guard/state/exit_status.h"
 #include "guard/state/report.h"
 #include "overlay/layers.h"
+#include "restore/git/gitdir.h"
 
 #define ID_SHOWN 10
 #define GITS_SHOWN 3u
@@ -141,6 +142,21 @@ void apply_report_home_left(const struct apply_plan *a)
 		report_note("%s in your home directory not applied: guard diff "
 			    "%s shows them, guard apply %s ~/PATH applies one",
 			    text_count(count, "change"), id, id);
+}
+
+void apply_report_head(const struct session *s)
+{
+	AUTO(gitdir) struct gitdir d = {0};
+	AUTO(githead) struct githead began = {0}, now = {0};
+	auto_free char *then = NULL, *is = NULL;
+
+	if (!importer_began(s, &began) || !gitdir_find(s->project, &d) ||
+	    !gitdir_head(&d, &now) ||
+	    strcmp(began.branch ?: "", now.branch ?: "") == 0)
+		return;
+	then = apply_commits_head(&began);
+	is = apply_commits_head(&now);
+	report_warning("the run began on %s, you are on %s", then, is);
 }
 
 static void report_move(const struct commits_move *m, const char *verb,

@@ -24,6 +24,8 @@ void apply_report_git_left(const struct apply_plan *a);
 void apply_report_gits_left(const struct plan *plan, const char *root,
 			    const char *run);
 void apply_report_home_left(const struct apply_plan *a);
+/* Names the branches if HEAD is at another one than when the run began. */
+void apply_report_head(const struct session *s);
 /* --commits: how the branches move (verb: "moved", "would move") or come to be
  * (creates: "created"), and the number of refs of the run that are below
  * refs/guard/ only. */

@@ -343,6 +343,9 @@ static int plan_and_execute(struct apply *a, struct err *err)
 	size_t i;
 	int got;
 
+	/* --commits refuses, and names them. */
+	if (!a->o->commits)
+		apply_report_head(&a->in.p->session);
 	if ((a->o->commits &&
 	     apply_commits_make(&a->in, &a->commits, err) < 0) ||
 	    apply_consent_plan(&a->consent, err) < 0)

@@ -140,6 +140,8 @@ static void print_next_commands(const struct session *s,
 			   : repository ? "apply the files without it"
 					: "apply them to your files");
 	print_next(&next, "discard", "", "discard them");
+	if (heads)
+		apply_commits_report_push(s, list, ".git/refs/heads");
 }
 
 void output_run_summary(const struct session *s, struct changes *c,

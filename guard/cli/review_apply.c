@@ -169,6 +169,7 @@ int review_apply_accepted(struct review_session *v, bool left, int *ret_status,
 		return committing_point(a, commit, false, err) < 0 ? -err->num
 								   : 1;
 	}
+	apply_report_head(&a->p->session);
 	if (apply_plan_refresh(a, err) < 0)
 		return -err->num;
 	got = review_apply_conflicts(v, a, err);

@@ -21,6 +21,7 @@
 #include "guard/change/action.h"
 #include "guard/change/applied_base.h"
 #include "guard/change/changes.h"
+#include "guard/change/apply_commits.h"
 #include "guard/change/late_base.h"
 #include "guard/change/recover.h"
 #include "guard/change/results.h"
@@ -470,6 +471,7 @@ static void report_git(const struct session *s, const struct change_list *git)
 		    session_label(s));
 	report_hint("guard import %s  import its commits, to merge them",
 		    session_label(s));
+	apply_commits_report_push(s, git, "refs/heads");
 }
 
 int run_end(struct run *run, int status, struct err *err)

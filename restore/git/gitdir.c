@@ -109,3 +109,16 @@ bool gitdir_head(const struct gitdir *d, struct githead *ret)
 		(void)gittips_read_id(at - GITID_HEX, &ret->id);
 	return true;
 }
+
+bool gitdir_has_upstream(const struct gitdir *d, const char *branch)
+{
+	auto_free char *section = mem_printf("[branch \"%s\"]", branch);
+	AUTO(buf) struct buf config = {0};
+	const char *at, *key;
+
+	if (!read_text(d->common, "config", PACKED_MAX, &config))
+		return false;
+	at = strstr(buf_text(&config), section);
+	key = at ? strstr(at, "merge = ") : NULL;
+	return key && key < at + 1 + strcspn(at + 1, "[");
+}

@@ -25,5 +25,7 @@ void gitdir_free(struct gitdir *d);
 /* Reads HEAD and the commit that it is at, "" where that is unknown. false: it
  * cannot be read. */
 bool gitdir_head(const struct gitdir *d, struct githead *ret);
+/* Whether the repository's configuration names an upstream of a branch. */
+bool gitdir_has_upstream(const struct gitdir *d, const char *branch);
 
 #endif

@@ -249,7 +249,7 @@ no 'import creates no file outside of refs/guard' test -e .git/x
 ignored 'a ref that holds no id' 'refs/heads/text' '
 	commit l4
 	echo "rm -rf /" >.git/refs/heads/text'
-ignored 'a repository of a submodule' 'modules' '
+ignored 'a repository of a submodule' "submodule 'x'" '
 	commit l5
 	mkdir -p .git/modules/x
 	echo x >.git/modules/x/HEAD'

@@ -136,4 +136,102 @@ for l in $layouts; do
 	state "$T/after"
 	ok "$l: redo moves all again" same "$T/applied" "$T/after"
 done
+
+# --- HEAD is elsewhere when the run is applied ---
+# elsewhere LAYOUT COMMANDS TEXT: a run that adds a file, the user's commands,
+# and what an apply says
+elsewhere() {
+	rm -rf "$HOME/$1"
+	layout "$1"
+	gives 0 "$1: a run adds a file" guard run -q -- sh -c 'echo n >new'
+	run=$(guard status -q | head -n 1)
+	eval "$2" >"$T/x" 2>&1
+	gives 1 "$2: --commit asks" guard apply --commit "$run"
+	says "$err" "$3"
+	gives 0 "$2: --commit -y goes on" guard apply --commit -y "$run"
+	says "$err" "$3"
+	gives 0 "$2: undo" guard undo -q -y
+	gives 0 "$2: apply names it, too" guard apply -n "$run"
+	says "$err" "$3"
+}
+
+other="the run began on 'main', you are on 'other'"
+elsewhere plain 'git checkout -q -b other' "$other"
+elsewhere separate 'git branch -m other' "$other"
+elsewhere linked 'git checkout -q -b other; git branch -q -D w' \
+	"the run began on 'w', you are on 'other'"
+rm -rf "$HOME/link"
+layout link
+git checkout -q --detach
+gives 0 'a run begins at a detached HEAD' guard run -q -- sh -c 'echo n >new'
+git checkout -q main
+gives 0 'and is applied to a branch' guard apply -y
+says "$err" "the run began on no branch, you are on 'main'"
+git commit -q --allow-empty -m more
+gives 0 'a run on the same branch' guard run -q -- sh -c 'echo m >more'
+gives 0 'is applied without a word of it' guard apply -y
+silent "$err" 'the run began'
+
+# --- a branch with an upstream ---
+hint='which has an upstream: after guard apply --commits, git push'
+for l in plain linked; do
+	rm -rf "$HOME/$l"
+	layout $l
+	git clone -q --bare . "$HOME/up.git" && git remote add up "$HOME/up.git"
+	b=$(git symbolic-ref --short HEAD)
+	gives 0 "$l: a run commits on a branch without an upstream" \
+		guard run -- git commit -q --allow-empty -m x
+	silent "$err" "$hint"
+	git push -q -u up "$b"
+	gives 0 "$l: a run commits on a branch with one" \
+		guard run -- git commit -q --allow-empty -m x
+	says "$err" "commits on '$b', $hint"
+	gives 0 "$l: a run without a commit" guard run -- sh -c 'echo n >new'
+	silent "$err" "$hint"
+	rm -rf "$HOME/up.git"
+done
+
+# --- a worktree that the run makes ---
+rm -rf "$HOME/plain"
+layout plain
+gives 0 'a run commits in a new worktree' guard run -q -- sh -ec '
+	git worktree add -q w -b topic/w; cd w; git commit -q --allow-empty -m w'
+gives 0 'apply --commits' guard apply -y --commits
+says "$err" "branch 'topic/w' created at"
+is "$(git log -1 --format=%s topic/w) $(git log -1 --format=%s)" 'w base' \
+	'creates its branch alone'
+gives 0 'undo' guard undo -q -y
+no 'removes the branch' git rev-parse -q --verify topic/w
+gives 0 'a run commits on a branch without a worktree' \
+	guard run -q --name aside -- sh -ec 'git checkout -q -b aside
+	git commit -q --allow-empty -m a; git checkout -q main'
+gives 1 'apply --commits has nothing to move' guard apply -y --commits aside
+says "$err" "its commits are on 'heads/aside' (guard import aside imports them)"
+
+# --- a submodule that the run adds ---
+base "$HOME/lib"
+rm -rf "$HOME/plain"
+layout plain
+gives 0 'a run adds a submodule and commits in it' guard run -q -- sh -ec "
+	git submodule -q add '$HOME/lib' new; cd new
+	git commit -q --allow-empty -m inner; cd ..; git commit -q -a -m outer"
+run=$(guard status -q)
+gives 0 'import' guard import -y "$run"
+says "$err" "the run added the submodule 'new'"
+is "$(git log -1 --format=%s "refs/guard/$run/modules/new/heads/main")" inner \
+	'the commit of the submodule is in the repository of the project'
+
+# --- one of two repositories cannot move ---
+rm -rf "$HOME/nested"
+layout nested
+gives 0 'a run commits in two repositories' \
+	guard run -q -- sh "$HOME/work.sh" sub
+git -C sub commit -q --allow-empty -m mine
+run=$(guard status -q)
+gives 0 'apply --commits moves one' guard apply -y --commits "$run"
+says "$err" "'sub/.git' does not move: 'main' moved since the run began"
+is "$(git log -1 --format=%s) $(git -C sub log -1 --format=%s)" 'agent . mine' \
+	'and leaves the commit of the user'
+ok 'the commits of the other are imported' git -C sub rev-parse -q --verify \
+	"refs/guard/$run/heads/main"
 finish
