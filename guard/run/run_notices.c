@@ -242,29 +242,6 @@ static void add_hidden_paths(struct notice_log *t, const struct run *run,
 	}
 }
 
-/* At a terminal on each start: a variable that is missing changes what a
- * program does. */
-static void report_dropped_variables(struct notice_log *t,
-				     const struct names *dropped)
-{
-	AUTO(buf) struct buf names = {0};
-	size_t i;
-
-	for (i = 0; i < dropped->count; i++) {
-		if (!isatty(STDERR_FILENO)) {
-			add_notice(t, NOTICE_VARIABLE, dropped->items[i]);
-		} else if (i < VARIABLES_MAX) {
-			buf_add_text(&names, i ? ", " : "");
-			text_escape_name(&names, dropped->items[i]);
-		}
-	}
-	if (dropped->count > VARIABLES_MAX)
-		buf_printf(&names, " and %zu more",
-			   dropped->count - VARIABLES_MAX);
-	if (names.len)
-		report_note("not passed on: %s (--env NAME)", buf_text(&names));
-}
-
 static bool is_passed_on(const struct run *run, const char *name)
 {
 	const char *const *env = run->options->env;
@@ -275,6 +252,31 @@ static bool is_passed_on(const struct run *run, const char *name)
 		    (!(*env)[len] || (*env)[len] == '='))
 			return true;
 	return false;
+}
+
+/* At a terminal on each start: a variable that is missing changes what a
+ * program does. */
+static void report_dropped_variables(struct notice_log *t,
+				     const struct run *run,
+				     const struct names *dropped)
+{
+	AUTO(buf) struct buf names = {0};
+	size_t i, count = 0;
+
+	for (i = 0; i < dropped->count; i++) {
+		if (is_passed_on(run, dropped->items[i]))
+			continue;
+		if (!isatty(STDERR_FILENO)) {
+			add_notice(t, NOTICE_VARIABLE, dropped->items[i]);
+		} else if (count++ < VARIABLES_MAX) {
+			buf_add_text(&names, names.len ? ", " : "");
+			text_escape_name(&names, dropped->items[i]);
+		}
+	}
+	if (count > VARIABLES_MAX)
+		buf_printf(&names, " and %zu more", count - VARIABLES_MAX);
+	if (names.len)
+		report_note("not passed on: %s (--env NAME)", buf_text(&names));
 }
 
 /* An agent without a login, whose key is in the caller's environment. */
@@ -385,7 +387,7 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 			add_notice(&t, NOTICE_LINK, path);
 	}
 	add_hidden_paths(&t, run, redactions, hide);
-	report_dropped_variables(&t, dropped);
+	report_dropped_variables(&t, run, dropped);
 	add_sockets(&t, run, sb);
 	for (i = 0; i < run->places.notes.count; i++)
 		if (is_new_notice(&t, "place", run->places.notes.items[i]))

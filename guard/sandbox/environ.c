@@ -158,17 +158,6 @@ static void set_named_variable(struct names *l, const char *name,
 	set_variable(l, entry);
 }
 
-static bool is_variable_requested(const char *const *extra, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; extra && *extra; extra++)
-		if (strncmp(*extra, name, len) == 0 &&
-		    ((*extra)[len] == '\0' || (*extra)[len] == '='))
-			return true;
-	return false;
-}
-
 /* dropped: the sockets are at its end. */
 static void inherit_variables(struct names *l, const struct environ_request *q,
 			      struct names *dropped)
@@ -191,8 +180,7 @@ static void inherit_variables(struct names *l, const struct environ_request *q,
 		kind = judge_variable(&rules, name, equals + 1, q);
 		if (kind == VARIABLE_KEEP || kind == VARIABLE_PASS)
 			names_add(l, *e);
-		else if (kind != VARIABLE_OWN && dropped &&
-			 !is_variable_requested(q->extra, name))
+		else if (kind != VARIABLE_OWN && dropped)
 			names_add(kind == VARIABLE_SOCKET ? &sockets : dropped,
 				  name);
 	}

@@ -258,7 +258,8 @@ struct environ_request {
 /*
  * Makes a run's environment from the variables of this process, without
  * secrets, variables by which loaders and interpreters find code, and those of
- * servers that a run cannot reach. dropped (or NULL) gets the names of these.
+ * servers that a run cannot reach. dropped (or NULL) gets the names of these,
+ * also of those in extra.
  * Free the result with sandbox_environ_free().
  */
 char **sandbox_environ(const struct environ_request *q, struct names *dropped);

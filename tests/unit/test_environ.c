@@ -97,6 +97,8 @@ static const char *const ordinary[] = {
 	"BUNDLE_BUILD__NOKOGIRI=--use-system-libraries",
 	"GIT_ASKPASS=",
 	"EMPTY=",
+	"TMPDIR=/tmp",
+	"STARSHIP_SESSION_KEY=1234567890123456",
 	"LINES_2=a\nb\n",
 	"BYTES=\xff\xfe",
 	"Program(x86)=c",
@@ -143,6 +145,8 @@ static const char *const dropped_ones[] = {
 	"A=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
 	"A=-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n",
 	"A=redis://:pw@host:6379/0",
+	"A_URL=https://blob.example/c?sv=1&sig=abc",
+	"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/v2/x",
 	"A_URL=postgres://u:p@h/db",
 	"A=Server=h;Password=hunter2",
 	"A={\"apiKey\": \"abc123def\"}",
@@ -169,6 +173,8 @@ static const char *const dropped_ones[] = {
 	"JAVA_TOOL_OPTIONS=-javaagent:x",
 	"CLASSPATH=/x",
 	"MAKEFILES=/x",
+	"ZDOTDIR=/x",
+	"TMPDIR=/scratch/x",
 	"GIT_SSH_COMMAND=ssh -i k",
 	"GIT_EXTERNAL_DIFF=x",
 	"GIT_CONFIG_PARAMETERS='core.pager=x'",
@@ -214,7 +220,6 @@ static int start_clean(void **state)
 	(void)setenv("PATH", "/bin:/x", 1);
 	(void)setenv("TERM", "xterm", 1);
 	(void)setenv("LC_ALL", "C.UTF-8", 1);
-	(void)setenv("TMPDIR", "/somewhere", 1);
 	(void)setenv("PWD", "/somewhere", 1);
 	(void)setenv("HARMLESS", "h", 1);
 	return 0;
@@ -313,7 +318,6 @@ static void the_callers_own_places_are_not_passed_on(void **state)
 	char **e = sandbox_environ(&plain, &dropped);
 
 	(void)state;
-	assert_null(value_of(e, "TMPDIR"));
 	assert_null(value_of(e, "PWD"));
 	assert_int_equal(count_of(e, "HOME"), 1);
 	assert_int_equal(dropped.count, 0);
@@ -352,8 +356,7 @@ static void what_is_asked_for_comes_along_once(void **state)
 	static const char *const extra[] = {"MY_API_KEY", "TERM=dumb", "NEW=1",
 					    "ABSENT", NULL};
 	const struct environ_request q = {.extra = extra};
-	AUTO(names) struct names dropped = {0};
-	char **e = environ_with("MY_API_KEY=k", &q, &dropped);
+	char **e = environ_with("MY_API_KEY=k", &q, NULL);
 
 	(void)state;
 	assert_string_equal(value_of(e, "MY_API_KEY"), "k");
@@ -361,7 +364,6 @@ static void what_is_asked_for_comes_along_once(void **state)
 	assert_int_equal(count_of(e, "TERM"), 1);
 	assert_string_equal(value_of(e, "NEW"), "1");
 	assert_null(value_of(e, "ABSENT"));
-	assert_int_equal(dropped.count, 0);
 	sandbox_environ_free(e);
 }
 
