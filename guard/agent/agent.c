@@ -107,28 +107,17 @@ static void add_settings_place(const struct profile_item *item)
 {
 	auto_free char *path =
 		mem_strndup(item->value, strcspn(item->value, "#"));
-	const bool member = strlen(path) < strlen(item->value);
-	unsigned int how = PLACE_AGENT;
+	const bool file =
+		strlen(path) < strlen(item->value) ||
+		((item->word == PROFILE_INITIAL || item->word == PROFILE_RO) &&
+		 strchr(path_name(path) + 1, '.'));
 
-	switch (item->word) {
-	case PROFILE_SEED:
-	case PROFILE_CODE:
-		break;
-	case PROFILE_LOGIN:
-		how = PLACE_MASKED;
-		break;
-	case PROFILE_INITIAL:
-	case PROFILE_RO:
-		/* Files. Directories there are those of packages. */
-		if (!strchr(path_name(path) + 1, '.'))
-			return;
-		break;
-	default:
-		if (!member)
-			return;
-	}
+	/* Directories of initial lines are those of packages. */
+	if (!file && item->word != PROFILE_SEED && item->word != PROFILE_LOGIN)
+		return;
 	if (item->in_home && !strpbrk(path, "*?["))
-		places_add(path, how);
+		places_add(path, item->word == PROFILE_LOGIN ? PLACE_MASKED
+							     : PLACE_AGENT);
 }
 
 void agent_find_settings(const struct state *state)

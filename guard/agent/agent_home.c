@@ -50,14 +50,21 @@ int agent_open_state(const struct state *state, const char *name, bool make,
 	return beneath_open(agents, name, O_RDONLY | O_DIRECTORY, 0, err);
 }
 
+/* A run may have put links into a home. */
 static int make_home_parents(int dir, const char *path, struct err *err)
 {
 	auto_free char *part = mem_strdup(path);
 	char *slash = part;
 
 	while ((slash = strchr(slash, '/'))) {
+		auto_close int above = -1;
+		const char *name;
+
 		*slash = '\0';
-		if (mkdirat(dir, part, 0700) < 0 && errno != EEXIST)
+		above = beneath_parent(dir, part, &name, err);
+		if (above < 0)
+			return above;
+		if (mkdirat(above, name, 0700) < 0 && errno != EEXIST)
 			return fail_errno(err, "create %s", text_quote(part));
 		*slash++ = '/';
 	}
@@ -81,7 +88,7 @@ static int read_settings(int dir, const char *path, struct buf *to,
 /*
  * The record "seeds" beside the homes has for each file below a seed line the
  * mtimes of the real file and of the copy when guard last compared them ("-":
- * no such file). Its path is the key, with a hyphen for each other character.
+ * no such file). Its path is the key: -HH is a character that a key lacks.
  */
 #define SEEDS "seeds"
 #define SEEDS_VERSION 1
@@ -146,16 +153,20 @@ static void update_seed_file(struct seeding *s, const char *path, int from,
 			     const char *name, int to, const char *to_name)
 {
 	struct stat st, copy_st;
-	auto_free char *key = mem_strdup(path);
+	AUTO(buf) struct buf key = {0};
 	auto_free char *real = stamp_of(from, name, &st);
 	auto_free char *copy = stamp_of(to, to_name, &copy_st);
 	auto_free char *then = NULL, *value = NULL;
-	const char *before, *rest;
-	char *c;
+	const char *before, *rest, *c;
 
-	for (c = key; *c; c++)
-		*c = isalnum((unsigned char)*c) ? (char)tolower(*c) : '-';
-	before = s->fresh ? NULL : record_get(&s->record, key);
+	for (c = path; *c; c++)
+		buf_printf(&key,
+			   islower((unsigned char)*c) ||
+					   isdigit((unsigned char)*c)
+				   ? "%c"
+				   : "-%02x",
+			   (unsigned char)*c);
+	before = s->fresh ? NULL : record_get(&s->record, buf_text(&key));
 	rest = before ? strchr(before, ' ') : NULL;
 	if (rest && strlen(real) == (size_t)(rest - before) &&
 	    memcmp(real, before, strlen(real)) == 0)
@@ -173,7 +184,7 @@ static void update_seed_file(struct seeding *s, const char *path, int from,
 			   path, s->a->name, s->a->name);
 	}
 	value = mem_printf("%s %s", real, then);
-	record_set(&s->record, key, value);
+	record_set(&s->record, buf_text(&key), value);
 	s->changed = true;
 }
 
@@ -287,13 +298,11 @@ static bool is_copied(const struct profile_item *item)
 /* Whether a line of the profile has the entry, or seeds a part of it. */
 static bool is_known_entry(const struct profile *p, const char *path)
 {
-	static const enum profile_word words[] = {
-		PROFILE_SEED,	 PROFILE_DATA,	  PROFILE_LOGIN,
-		PROFILE_HISTORY, PROFILE_INITIAL, PROFILE_NOISE};
+	unsigned int word;
 	size_t i;
 
-	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (profile_match(p, words[i], path))
+	for (word = PROFILE_HOME + 1; word < PROFILE_WORDS; word++)
+		if (profile_match(p, (enum profile_word)word, path))
 			return true;
 	for (i = 0; i < p->count; i++)
 		if (is_copied(&p->items[i]) &&
@@ -322,9 +331,7 @@ static void name_left_out_in(struct seeding *s, const char *path,
 			     struct buf *names, size_t *count)
 {
 	auto_close int dir =
-		s->from < 0 ? -1
-			    : openat(s->from, path,
-				     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		openat(s->from, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
 	struct stat st;

@@ -127,6 +127,14 @@ gives 0 'settings that are new come along' guard run --agent codex -- \
 	cat "$HOME/.codex/hooks.json"
 says "$out" hooks
 
+mkdir "$HOME/target"
+gives 0 'a run puts a link into its home' guard run --agent cline -- sh -c '
+	rm -r ~/.cline/data; ln -s ~/target ~/.cline/data'
+guard discard -q -y
+echo >>"$HOME/.cline/data/settings/global-settings.json"
+gives 0 'the next start does not follow it' guard run --agent cline -- true
+is "$(ls "$HOME/target")" '' 'and creates nothing there'
+
 # --- a home of an earlier version ---
 home=$state/agents/cn
 rm -f "$home/seeds"
