@@ -5,20 +5,20 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/fd.h"
+#include "base/inside.h"
 #include "base/text.h"
 #include "guard/acp/acp_message.h"
 
-/* A peer that reads nothing stops the other one at so many bytes. */
+/* An editor that reads nothing stops the agent at so many bytes. */
 #define QUEUE_MAX ((size_t)32 << 20)
 /* After the agent's end the editor must read within this time. */
 #define DRAIN_MS 3000
@@ -37,16 +37,15 @@ struct peer {
 
 struct filter {
 	struct peer editor, agent;
-	int signal_fd;
+	int signal_fd; /* SIGCHLD */
 	pid_t child; /* the agent */
 	bool has_ended; /* the agent, with `status` of waitpid(2) */
 	int status;
-	bool is_left; /* no editor reads any more */
 };
 
 static void __attribute__((noreturn)) give_up(void)
 {
-	acp_message_report("%s", strerror(errno));
+	(void)dprintf(STDERR_FILENO, "guard: --acp: %s\n", strerror(errno));
 	_exit(125);
 }
 
@@ -72,10 +71,14 @@ execute(char **argv, int in, int out, const sigset_t *signals)
 	(void)sigprocmask(SIG_SETMASK, signals, NULL);
 	(void)execvp(argv[0], argv);
 	num = errno;
-	acp_message_report("run %s: %s", text_quote(argv[0]), strerror(num));
+	(void)dprintf(STDERR_FILENO, "guard: --acp: run %s: %s\n",
+		      text_quote(argv[0]), strerror(num));
 	_exit(num == ENOENT ? 127 : 126);
 }
 
+/* pid 1 sends the signals of terminals, shells and timeout(1) to the process
+ * group, which the agent belongs to. Here they are blocked, but for the stop:
+ * the agent decides about its end. */
 static void start_agent(struct filter *f, char **argv)
 {
 	int to[2], from[2];
@@ -84,6 +87,8 @@ static void start_agent(struct filter *f, char **argv)
 	(void)sigfillset(&set);
 	(void)sigdelset(&set, SIGTSTP);
 	(void)sigprocmask(SIG_SETMASK, &set, &before);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
 	f->signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
 	if (f->signal_fd < 0 || pipe2(to, O_CLOEXEC) < 0 ||
 	    pipe2(from, O_CLOEXEC) < 0)
@@ -101,12 +106,17 @@ static void start_agent(struct filter *f, char **argv)
 	(void)fcntl(to[1], F_SETFL, O_NONBLOCK);
 }
 
-/* pid 1 sends the signals of terminals, shells and timeout(1) to the process
- * group, which the agent belongs to. */
-static bool is_for_group(int sig)
+/* The processes that the agent leaves behind end with it, as without this
+ * process: then its output has an end, too. */
+static void handle_signal(struct filter *f)
 {
-	return sig == SIGINT || sig == SIGQUIT || sig == SIGHUP ||
-	       sig == SIGTERM || sig == SIGCONT || sig == SIGWINCH;
+	struct signalfd_siginfo info;
+
+	(void)!read(f->signal_fd, &info, sizeof(info));
+	if (waitpid(f->child, &f->status, WNOHANG) > 0) {
+		f->has_ended = true;
+		(void)kill(-1, SIGKILL);
+	}
 }
 
 /* ---- messages ---- */
@@ -123,15 +133,14 @@ static void pass_line(struct filter *f, struct peer *from)
 	buf_clear(&from->line);
 }
 
-/* Returns the number of bytes. */
-static size_t read_peer(struct filter *f, struct peer *from)
+static void read_peer(struct filter *f, struct peer *from)
 {
 	static char data[65536];
 	const char *at = data;
 	ssize_t n = read(from->in, data, sizeof(data));
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
+		return;
 	if (n <= 0)
 		fd_close(&from->in);
 	if (n <= 0 && from->line.len)
@@ -145,38 +154,6 @@ static size_t read_peer(struct filter *f, struct peer *from)
 		if (is_complete)
 			pass_line(f, from);
 	}
-	return n > 0 ? (size_t)n : 0;
-}
-
-/* The agent has ended. A process that it left may write without an end, so only
- * those bytes count that are in the pipe. */
-static void take_rest(struct filter *f)
-{
-	int left = 0;
-
-	f->has_ended = true;
-	if (f->agent.in >= 0 && ioctl(f->agent.in, FIONREAD, &left) < 0)
-		left = 0;
-	while (left > 0 && f->agent.in >= 0)
-		left -= (int)read_peer(f, &f->agent);
-	fd_close(&f->agent.in);
-	if (f->agent.line.len)
-		pass_line(f, &f->agent);
-}
-
-static void handle_signal(struct filter *f)
-{
-	struct signalfd_siginfo info;
-	int sig;
-
-	if (read(f->signal_fd, &info, sizeof(info)) != sizeof(info))
-		return;
-	sig = (int)info.ssi_signo;
-	if (sig == SIGCHLD && waitpid(f->child, &f->status, WNOHANG) > 0)
-		take_rest(f);
-	else if (sig != SIGCHLD && sig != SIGPIPE && !f->has_ended &&
-		 !is_for_group(sig))
-		(void)kill(f->child, sig);
 }
 
 static size_t pending(const struct peer *p)
@@ -194,38 +171,12 @@ static void write_peer(struct peer *to)
 
 	to->sent += n > 0 ? (size_t)n : 0;
 	/* Reported without anything to write: its reader has closed it. */
-	if (!len || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+	if (!len || (n < 0 && errno != EAGAIN && errno != EINTR))
 		fd_close(&to->out);
-		to->sent = to->queue.len;
-	}
-	if (to->sent * 2 >= to->queue.len) {
-		to->queue.len -= to->sent;
-		memmove(to->queue.data, to->queue.data + to->sent,
-			to->queue.len);
+	if (!pending(to)) {
+		buf_clear(&to->queue);
 		to->sent = 0;
 	}
-}
-
-/* No process reads the output any more. */
-static void leave_editor(struct filter *f)
-{
-	f->is_left = true;
-	fd_close(&f->editor.in);
-	fd_close(&f->editor.out);
-	fd_close(&f->agent.in);
-	fd_close(&f->agent.out);
-}
-
-static struct pollfd poll_input(const struct peer *from, const struct peer *to)
-{
-	return (struct pollfd){.fd = pending(to) < QUEUE_MAX ? from->in : -1,
-			       .events = POLLIN};
-}
-
-static struct pollfd poll_output(const struct peer *to)
-{
-	return (struct pollfd){.fd = to->out,
-			       .events = pending(to) ? POLLOUT : 0};
 }
 
 /* Returns at the end of the agent, or after that of the editor. */
@@ -234,19 +185,20 @@ static void exchange_messages(struct filter *f)
 	struct peer *editor = &f->editor, *agent = &f->agent;
 	int got = 1;
 
-	while (got) {
+	while (got && !(f->has_ended && agent->in < 0 && !pending(editor))) {
 		struct pollfd fds[] = {
-			{.fd = f->signal_fd, .events = POLLIN},
-			poll_input(editor, agent),
-			poll_input(agent, editor),
-			poll_output(editor),
-			poll_output(agent),
+			{f->signal_fd, POLLIN, 0},
+			{editor->in, POLLIN, 0},
+			{pending(editor) < QUEUE_MAX ? agent->in : -1, POLLIN,
+			 0},
+			{editor->out, pending(editor) ? POLLOUT : 0, 0},
+			{agent->out, pending(agent) ? POLLOUT : 0, 0},
 		};
 
 		got = poll(fds, sizeof(fds) / sizeof(*fds),
-			   f->has_ended ? (pending(editor) ? DRAIN_MS : 0)
-			   : f->is_left ? GRACE_MS
-					: -1);
+			   editor->out < 0 ? GRACE_MS
+			   : f->has_ended  ? DRAIN_MS
+					   : -1);
 		if (got < 0 && errno != EINTR)
 			give_up();
 		if (fds[0].revents)
@@ -256,12 +208,13 @@ static void exchange_messages(struct filter *f)
 		if (fds[3].revents)
 			write_peer(editor);
 		if (fds[1].revents)
-			(void)read_peer(f, editor);
-		if (fds[2].revents && agent->in >= 0)
-			(void)read_peer(f, agent);
-		if (!f->is_left && editor->out < 0)
-			leave_editor(f);
-		if (editor->in < 0 && !pending(agent))
+			read_peer(f, editor);
+		if (fds[2].revents)
+			read_peer(f, agent);
+		/* No process reads the output any more. */
+		if (editor->out < 0)
+			fd_close(&agent->in);
+		if (editor->out < 0 || (editor->in < 0 && !pending(agent)))
 			fd_close(&agent->out);
 	}
 }
@@ -271,7 +224,8 @@ static void __attribute__((constructor)) become_filter(int argc, char **argv)
 	/* The status is for an agent that outlives its editor. */
 	struct filter f = {.editor = {.in = 0, .out = 1}, .status = SIGKILL};
 
-	if (argc < 2 || strcmp(argv[0], acp_filter_name) != 0)
+	/* Elsewhere than in a run the end would kill the user's processes. */
+	if (argc < 2 || strcmp(argv[0], acp_filter_name) != 0 || !inside_run())
 		return;
 	/* Before the agent runs: see the header. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)

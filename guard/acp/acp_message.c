@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -24,18 +25,6 @@
 #define WRONG_PARAMS (-32602)
 #define FAILED (-32603)
 #define NO_SUCH_RESOURCE (-32002)
-
-void acp_message_report(const char *format, ...)
-{
-	auto_free char *text = NULL, *line = NULL;
-	va_list list;
-
-	va_start(list, format);
-	text = mem_vprintf(format, list);
-	va_end(list);
-	line = mem_printf("guard: --acp: %s\n", text);
-	(void)!write(STDERR_FILENO, line, strlen(line));
-}
 
 /* ---- the calls ---- */
 
@@ -281,10 +270,11 @@ static void refuse(const char *line, size_t len, struct buf *to_agent)
 	AUTO(buf) struct buf shown = {0};
 
 	text_escape(&shown, line, len < SHOWN_MAX ? len : SHOWN_MAX, false);
-	acp_message_report("a message of the agent is not passed on: it is no "
-			   "strict JSON, and may ask the editor for a file or "
-			   "a command: %s",
-			   buf_text(&shown));
+	(void)dprintf(STDERR_FILENO,
+		      "guard: --acp: a message of the agent is not passed on: "
+		      "it is no strict JSON, and may ask the editor for a file "
+		      "or a command: %s\n",
+		      buf_text(&shown));
 	send_message(to_agent, make_error(json_null(), NOT_JSON,
 					  "not strict JSON without duplicate "
 					  "members"));
@@ -311,47 +301,33 @@ static bool restrict_logins(json_t *message)
 	return changed;
 }
 
-/* Takes the calls out of the batch, and everything that is no message. Returns
- * false if the batch is as before. */
-static bool split_batch(json_t *batch, json_t *answers)
-{
-	size_t i = 0, count = json_array_size(batch);
-	bool changed = false;
-
-	while (i < json_array_size(batch)) {
-		json_t *message = json_array_get(batch, i);
-
-		if (json_is_object(message) && !asks_callback(message)) {
-			changed |= restrict_logins(message);
-			i++;
-			continue;
-		}
-		(void)json_array_append_new(answers, answer(message));
-		(void)json_array_remove(batch, i);
-	}
-	return changed || i < count;
-}
-
 void acp_message_from_agent(const char *line, size_t len, struct buf *to_editor,
 			    struct buf *to_agent)
 {
-	bool has = has_action(line, len);
+	bool has = has_action(line, len), passes = true;
 	json_auto_t *json = has ? parse_strictly(line, len) : NULL;
-	json_auto_t *answers = json_array();
+	json_t *message;
+	size_t i;
 
 	if (has && !json) {
 		refuse(line, len, to_agent);
-	} else if (json_is_array(json) && split_batch(json, answers)) {
-		if (json_array_size(json))
-			send_message(to_editor, json_incref(json));
-		if (json_array_size(answers))
-			send_message(to_agent, json_incref(answers));
-	} else if (asks_callback(json)) {
-		send_message(to_agent, answer(json));
-	} else if (restrict_logins(json)) {
-		send_message(to_editor, json_incref(json));
-	} else {
+		return;
+	}
+	if (json_is_object(json))
+		json = json_pack("[o]", json);
+	json_array_foreach(json, i, message)
+	{
+		passes &= json_is_object(message) && !asks_callback(message) &&
+			  !restrict_logins(message);
+	}
+	if (passes)
 		buf_add(to_editor, line, len);
+	json_array_foreach(passes ? NULL : json, i, message)
+	{
+		if (asks_callback(message))
+			send_message(to_agent, answer(message));
+		else if (json_is_object(message))
+			send_message(to_editor, json_incref(message));
 	}
 }
 

@@ -13,8 +13,8 @@
  *			`initialize`: no login with variables or a command of
  *			the agent's choice. Other lines: passed on
  *
- * Lines are passed on byte for byte. A batch with such calls is passed on
- * without them.
+ * Lines are passed on byte for byte. The other messages of a batch with such
+ * calls are passed on one by one.
  *
  * The agent is untrusted, and editors read JSON with different parsers. An
  * agent's line in which any string begins like one of these names, at any
@@ -39,9 +39,5 @@ void acp_message_from_editor(const char *line, size_t len,
  * that is refused is named on stderr. */
 void acp_message_from_agent(const char *line, size_t len, struct buf *to_editor,
 			    struct buf *to_agent);
-
-/* Prints a line of guard's on stderr. */
-void acp_message_report(const char *format, ...)
-	__attribute__((format(printf, 1, 2)));
 
 #endif

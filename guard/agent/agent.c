@@ -288,13 +288,14 @@ static bool talks_acp(const struct profile *p, char *const *argv)
 	if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
 		return false;
 	while (at && (item = profile_next(p, PROFILE_ACP, item))) {
-		auto_free char *words = mem_strdup(item->value);
-		char *rest = NULL, *word = strtok_r(words, " \t", &rest);
-		bool fits = strcmp(word, agent) == 0 || strcmp(word, name) == 0;
+		const char *word = item->value + strcspn(item->value, " ");
+		auto_free char *program =
+			mem_strndup(item->value, (size_t)(word - item->value));
 
-		while (fits && (word = strtok_r(NULL, " \t", &rest)))
-			fits = mem_list_has((const char *const *)at + 1, word);
-		if (fits)
+		if ((strcmp(program, agent) == 0 ||
+		     strcmp(program, name) == 0) &&
+		    (!*word ||
+		     mem_list_has((const char *const *)at + 1, word + 1)))
 			return true;
 	}
 	return false;

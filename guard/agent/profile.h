@@ -39,9 +39,9 @@
  *			this value. A relative FILE is in the project
  *	tmp-size SIZE	/tmp in memory
  *	noise GLOB	folded in lists of changes
- *	acp PROGRAM [WORD...]
+ *	acp PROGRAM [WORD]
  *			a command, or a package that npx and the like start,
- *			with these words among its arguments: it talks to an
+ *			with this word among its arguments: it talks to an
  *			editor, and runs as with --acp
  *
  * PATH, DIR and GLOB are absolute or begin with ~/; in a project's file they

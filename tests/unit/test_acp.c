@@ -149,7 +149,7 @@ static void a_login_has_no_variables_and_no_command(void **state)
 	       ","
 	       "{\"id\":\"c\"}]}}\n");
 	from_agent("[{\"result\":{\"\\u0061uthMethods\":[{\"env\":[]}]}}]\n");
-	expect(&to_editor, "batch", "[{\"result\":{\"authMethods\":[{}]}}]\n");
+	expect(&to_editor, "batch", "{\"result\":{\"authMethods\":[{}]}}\n");
 	from_agent("{\"result\":{\"authMethods\":[{\"id\":\"a\"}, {}]}}\n");
 	expect(&to_editor, "none",
 	       "{\"result\":{\"authMethods\":[{\"id\":\"a\"}, {}]}}\n");
@@ -165,13 +165,13 @@ static void a_batch_keeps_its_other_messages(void **state)
 		"{\"method\":\"session/update\"},[\"terminal/x\"],"
 		"{\"method\":\"fs/write_text_file\"},{\"id\":\"b\",\"method\":"
 		"\"fs/read_text_file\",\"params\":{\"path\":\"missing\"}}]\n");
-	expect(&to_editor, "batch", "[{\"method\":\"session/update\"}]\n");
+	expect(&to_editor, "batch", "{\"method\":\"session/update\"}\n");
 	expect(&to_agent, "batch",
-	       "[{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,"
+	       "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,"
 	       "\"message\":\"'terminal/create' is not available: guard keeps "
-	       "files and commands of the agent in its run\"}},"
+	       "files and commands of the agent in its run\"}}\n"
 	       "{\"jsonrpc\":\"2.0\",\"id\":\"b\",\"error\":{\"code\":-32002,"
-	       "\"message\":\"'missing': No such file or directory\"}}]\n");
+	       "\"message\":\"'missing': No such file or directory\"}}\n");
 }
 
 static void answers_have_the_id_of_the_request(void **state)
