@@ -49,9 +49,13 @@ model() {
 	url=http://127.0.0.1:$(cat "$T/port")
 }
 
-model_ends() {
+ask_model() {
 	python3 -c 'import sys, urllib.request as u
-u.build_opener(u.ProxyHandler({})).open(sys.argv[1])' "$url/quit"
+u.build_opener(u.ProxyHandler({})).open(sys.argv[1])' "$url/$1"
+}
+
+model_ends() {
+	ask_model quit
 	wait "$model"
 	sed 's/^/# asked: /' "$T/log" | cut -c 1-150 | sort | uniq -c | head -n 12
 }
@@ -72,7 +76,8 @@ if [ ! -x "$bin" ] || ! "$bin" --version >"$T/v" 2>&1 </dev/null; then
 fi
 
 # --- the commands: ask PROMPT, again PROMPT, and the start of the screen ---
-model "$here/calls"
+cp "$here/calls" "$T/calls"
+model "$T/calls"
 options=
 login=
 screen=$bin
@@ -248,6 +253,68 @@ if type again >/dev/null 2>&1; then
 else
 	cell tools 'needs an account'
 	cell resume 'needs an account'
+fi
+
+# --- under an editor ---
+# Programs that talk to an editor: the agent itself, or its adapter.
+adapter=
+editor=
+case $name in
+claude) adapter=$here/../../build/agents/claude-acp/node_modules/.bin/claude-agent-acp ;;
+codex)
+	adapter=$here/../../build/agents/codex-acp/node_modules/.bin/codex-acp
+	guard run -q --agent codex -- sh -c "cat >~/.codex/config.toml" <<-END
+		model = "any"
+		model_provider = "here"
+		approval_policy = "never"
+		sandbox_mode = "danger-full-access"
+		[model_providers.here]
+		name = "here"
+		base_url = "$url/v1"
+		env_key = "KEY"
+		wire_api = "responses"
+	END
+	guard discard -y --keep-agent >/dev/null 2>&1
+	;;
+gemini)
+	adapter="$bin --acp -m gemini-2.5-flash"
+	editor='--auth gemini-api-key'
+	;;
+opencode)
+	adapter="$bin acp"
+	editor='--model anthropic/claude-sonnet-4-5'
+	;;
+qwen)
+	adapter="$bin --acp"
+	editor='--auth openai'
+	;;
+copilot) adapter="$bin --acp" ;;
+esac
+if [ -z "$adapter" ]; then
+	cell editor 'not tried'
+elif [ ! -x "${adapter%% *}" ]; then
+	cell editor 'cannot be installed'
+else
+	{
+		echo "write $PWD/by-tool.txt written"
+		echo "echo x >by-shell.txt"
+	} >"$T/calls"
+	ask_model calls
+	host before
+	gives 0 "$name under an editor that executes every callback" \
+		"$here/../lib/editor" $editor "$PWD" 'do it, zebra' \
+		guard run --timeout 100 $options -- $adapter
+	run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err" | head -n 1)
+	tail -n 12 "$out" "$err" | cut -c 1-300 | sed 's/^/# /'
+	says "$out" 'stop end_turn'
+	silent "$out" 'callback'
+	host after
+	ok 'not a byte of the host has changed' same "$T/before" "$T/after"
+	gives 0 'the diff' guard diff --name-status "$run"
+	says "$out" by-tool.txt
+	says "$out" by-shell.txt
+	gives 0 'discarded' guard discard -y --keep-agent "$run"
+	check editor yes no
 fi
 model_ends
 
