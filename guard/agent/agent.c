@@ -40,6 +40,7 @@ void agent_free(struct agent **a)
 		mem_list_free(&freed->lists[i]);
 	persistent_mount_free(&freed->persistent_mount);
 	names_free(&freed->commands);
+	names_free(&freed->written);
 	profile_free(&freed->profile);
 	free(freed->name);
 	free(freed);

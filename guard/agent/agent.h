@@ -62,8 +62,9 @@ struct agent {
 	uint64_t home_before; /* snapshot of its home before the command; 0:
 				 none */
 	bool code_changed; /* by the command: agent_code_compare() */
-	struct names commands; /* absolute paths that its settings may name as
-				  commands, see agent_code_compare() */
+	/* Absolute paths that its settings may name as commands, and as files
+	 * that a command appends to, see agent_code_compare(). */
+	struct names commands, written;
 };
 
 /* Frees the agent and sets *a to NULL. */
@@ -125,18 +126,22 @@ void agent_find_settings(const struct state *state);
 char *agent_config_dir(const struct state *state);
 
 /*
- * agent_code.c: compares two snapshots of a home, and adds each change that the
- * next session may execute or obey to the session's record: all but the
- * profile's data, history, login and noise lines, and new empty files. Data is
- * named, too, when a link or a command in the settings leads to it. Leaves the
- * paths of such commands in a->commands. 1: something was added, 0: nothing.
+ * agent_code.c: compares two snapshots of a home, and adds each change to the
+ * session's record but for the profile's data, history, login and noise lines,
+ * and new empty files: those that the next session may execute or obey, and
+ * files of an unknown purpose that are of no such kind. Data is code when a
+ * link or a command in the settings leads to it. Leaves the paths of such
+ * commands in a->commands, and in a->written the files in the home directory
+ * that commands of the settings from before the run write to. 1: something was
+ * added, 0: nothing.
  */
 int agent_code_compare(struct agent *a, const struct state *state,
 		       struct store *store, uint64_t before, uint64_t now,
 		       struct session *s, struct err *err);
 /* Adds to the session's record the changes of the run whose paths are in
- * a->commands: the next session executes these files. True: some were added. */
-bool agent_code_commands(const struct agent *a, const struct changes *changes,
+ * a->commands: the next session executes these files. Makes those noise that
+ * are in a->written and no less than before. True: some were added. */
+bool agent_code_commands(const struct agent *a, struct changes *changes,
 			 struct session *s);
 
 /* The patterns of all "data FILE#KEY,..." lines for the file, to free. */
@@ -149,7 +154,9 @@ char **agent_code_paths(const struct session *s);
 /* In the session's record; all but the name may be repeated. */
 #define AGENT_NAME "agent"
 #define AGENT_CODE "agent-code" /* "M PATH" or "M FILE#MEMBER" in the home */
+#define AGENT_UNKNOWN "agent-unknown" /* as AGENT_CODE: of no such kind */
 #define AGENT_INITIAL "agent-initial" /* "A PATH": of its first start */
+#define AGENT_LOG "agent-log" /* PATH in the user's home: lines of a hook */
 #define AGENT_COMMAND "agent-command" /* "M PATH": of the run's changes */
 
 /*

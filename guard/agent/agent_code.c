@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "guard/agent/agent.h"
 #include "guard/agent/settings.h"
 #include "guard/change/changes.h"
+#include "guard/rules/risk.h"
 #include "snapshot/store/content.h"
 
 /* Settings up to this size are compared by their members. */
@@ -36,8 +38,10 @@ struct home_states {
 	/* Data that is obeyed all the same: targets of links and files that
 	 * settings name as commands, with all below them. */
 	char **obeyed;
-	/* Words of the settings that may be paths of commands, absolute. */
-	struct names commands;
+	/* Words of the settings that may be paths of commands, absolute, and
+	 * targets of redirections. */
+	struct names commands, written;
+	bool unmodified; /* by the run: the settings that are scanned */
 	size_t entries, texts;
 };
 
@@ -228,12 +232,15 @@ static char *word_path(const struct home_states *h, const char *word,
 		       : mem_printf("%s/%.*s", h->project, (int)len, word);
 }
 
+/* The target of a redirection or of tee is written, not executed; settings that
+ * name it elsewhere, too, execute it. */
 static void add_command_words(void *arg, const char *text)
 {
 	struct home_states *h = arg;
 
 	/* A quoted "$HOME"/x is one word for a shell. */
 	auto_free char *plain = mem_strdup(text);
+	bool redirected = false, tee = false;
 	const char *at;
 	char *to = plain;
 
@@ -241,14 +248,26 @@ static void add_command_words(void *arg, const char *text)
 		if (!(strchr("\"'", *at) && at[1] == '/'))
 			*to++ = *at;
 	*to = '\0';
-	for (at = plain; *at && h->commands.count < COMMANDS_MAX;) {
+	for (at = plain; *at && h->commands.count < COMMANDS_MAX; at++) {
 		size_t len = strcspn(at, " \t\n\r\"'`;|&()<>=,[]");
 		auto_free char *path = word_path(h, at, len);
 		auto_free char *clean = path ? clean_absolute_path(path) : NULL;
 
-		if (clean)
+		if (clean && !redirected && !tee)
 			names_add(&h->commands, clean);
-		at += len + (at[len] != '\0');
+		else if (clean && h->unmodified)
+			names_add(&h->written, clean);
+		if (len) {
+			redirected = false;
+			tee |= len == 3 && memcmp(at, "tee", 3) == 0;
+			at += len;
+		}
+		/* ">", ">>", "&>", ">&" and ">|". */
+		redirected = *at == '>' ||
+			     (redirected && *at && strchr(" \t\"'&|", *at));
+		tee &= *at && strchr(" \t\"'", *at);
+		if (!*at)
+			break;
 	}
 }
 
@@ -278,7 +297,10 @@ static void scan_code(struct home_states *h, const char *path,
 	struct err ignored;
 	size_t i;
 
-	if (++h->entries > ENTRIES_MAX || (*path && is_known_data(h, path)))
+	/* Links and names within the packages of an agent's first start are no
+	 * settings. */
+	if (++h->entries > ENTRIES_MAX || (*path && is_known_data(h, path)) ||
+	    profile_match(&h->agent->profile, PROFILE_INITIAL, path))
 		return;
 	if (S_ISLNK(e->mode)) {
 		obey_path(h, path, true);
@@ -288,8 +310,12 @@ static void scan_code(struct home_states *h, const char *path,
 		auto_free char *data =
 			agent_data_members(&h->agent->profile, path);
 		const struct members m = {path, data, h->project};
+		AUTO(entry) struct entry old = {0};
 
 		h->texts += text.len;
+		h->unmodified = tree_lookup(h->store, h->before, path, &old,
+					    &ignored) > 0 &&
+				entry_same_content(&old, e);
 		settings_texts(&m, &text, add_command_words, h);
 	} else if (S_ISDIR(e->mode) &&
 		   tree_load(h->store, &e->content, &tree, &ignored) == 0) {
@@ -364,7 +390,76 @@ static void record_member(void *arg, char letter, const char *member)
 	auto_free char *name = *member ? mem_printf("%s#%s", r->file, member)
 				       : mem_strdup(r->file);
 
-	record_change(r, AGENT_CODE, letter, name);
+	record_change(r, isupper(letter) ? AGENT_CODE : AGENT_UNKNOWN,
+		      (char)toupper(letter), name);
+}
+
+/* ---- files of an unknown purpose ---- */
+
+static void note_acting_member(void *arg, char letter, const char *member)
+{
+	(void)member;
+	*(bool *)arg |= isupper(letter) != 0;
+}
+
+/* Whether one side of the change is a program by its kind or its first bytes,
+ * or JSON with values that may be more than data. */
+static bool has_acting_content(const struct home_states *h, const char *path,
+			       const struct entry *e)
+{
+	const struct members m = {path, "", h->project};
+	AUTO(buf) struct buf text = {0};
+	bool json = path_ends(path, ".json"), acts = false;
+
+	if (!e)
+		return false;
+	if (!S_ISREG(e->mode) || e->mode & 0111 || e->flags & ENTRY_INCOMPLETE)
+		return true;
+	if (!read_content(h, e, SETTINGS_MAX, &text))
+		return json;
+	if (text.len > 3 && (memcmp(text.data, "#!", 2) == 0 ||
+			     memcmp(text.data, "\177ELF", 4) == 0 ||
+			     memcmp(text.data, "PK\3\4", 4) == 0))
+		return true;
+	return json &&
+	       (!settings_compare(&m, NULL, &text, note_acting_member, &acts) ||
+		acts);
+}
+
+/* A script, prose that agents read, or settings in a form whose members are not
+ * compared. */
+static bool has_acting_name(const char *path)
+{
+	static const char endings[] =
+		" bash bat cfg cjs cmd conf cts dll el env exe fish ini ipynb "
+		"jar js jsonc json5 jsx lua markdown md mdc mdx mjs mts node "
+		"php pl ps1 py pyc rb service sh so tgz toml ts tsx vim wasm "
+		"xml yaml yml zip zsh ";
+	const char *dot = strrchr(path_name(path), '.');
+	auto_free char *ending = mem_printf(" %s ", dot ? dot + 1 : " ");
+
+	if (strcasestr(endings, ending))
+		return true;
+	return members_name_acts(path) || risk_by_name(path) >= RISK_HIGH;
+}
+
+/*
+ * Whether the next session may execute or obey the file, by what it is: unknown
+ * files of no such kind are the notes and caches of another version of the
+ * agent.
+ */
+static bool may_act(const struct home_states *h, const char *path,
+		    const struct entry *a, const struct entry *b)
+{
+	const struct profile *p = &h->agent->profile;
+	const struct profile_item *home = NULL;
+	const char *rest = path;
+
+	while ((home = profile_next(p, PROFILE_HOME, home)))
+		if (path_below(path, home->value))
+			rest = path_rest(path, home->value);
+	return is_obeyed(h, path) || has_acting_name(rest) ||
+	       has_acting_content(h, path, a) || has_acting_content(h, path, b);
 }
 
 /* Whether members of the file were compared. */
@@ -436,7 +531,12 @@ static int judge_difference(void *arg, const char *path, const struct entry *a,
 	if (is_known_data(r->states, path) || record_initial(r, path) ||
 	    compare_members(r, path, a, b))
 		return 0;
-	record_change(r, AGENT_CODE, !a ? 'A' : !b ? 'D' : 'M', path);
+	record_change(
+		r, may_act(r->states, path, a, b) ? AGENT_CODE : AGENT_UNKNOWN,
+		!a   ? 'A'
+		: !b ? 'D'
+		     : 'M',
+		path);
 	return 0;
 }
 
@@ -473,41 +573,92 @@ int agent_code_compare(struct agent *a, const struct state *state,
 	got = tree_diff(store, h.before, h.now, judge_difference, &r, err);
 	mem_list_free(&h.obeyed);
 	names_free(&a->commands);
+	names_free(&a->written);
 	a->commands = h.commands;
+	a->written = h.written;
 	return got < 0 ? got : r.any;
 }
 
 /* ---- files that settings name as commands ---- */
 
-bool agent_code_commands(const struct agent *a, const struct changes *changes,
-			 struct session *s)
+/* The change of the absolute path; NULL: none, or of a directory. *ret_root:
+ * of the one with the change. */
+static struct change *find_change(struct changes *changes,
+				  const struct session *s, const char *path,
+				  struct changes_root **ret_root)
 {
-	bool any = false;
-	size_t i, k;
+	size_t i;
+
+	for (i = 0; i < changes->root_count; i++) {
+		struct changes_root *root = &changes->roots[i];
+		const char *dir =
+			i < s->root_count ? s->roots[i].path : s->home;
+		struct change *c =
+			path_below(path, dir)
+				? FIND_BY_PATH(path_rest(path, dir),
+					       root->list.items,
+					       root->list.count, path)
+				: NULL;
+
+		*ret_root = root;
+		if (c && !S_ISDIR(c->now.mode ? c->now.mode : c->old.mode))
+			return c;
+	}
+	return NULL;
+}
+
+/* A file that a hook of the user appends to is no change of the run's: no apply
+ * takes it, since the run could have written it, too. */
+static bool record_log(struct change *c, struct session *s)
+{
+	auto_free char *glob = mem_printf("~/%s", c->path);
+
+	if (c->now.size < c->old.size || strpbrk(c->path, "*?[\\") ||
+	    !changes_make_noise(c, c->path))
+		return false;
+	if (record_has(&s->more, AGENT_LOG, c->path))
+		return false;
+	record_add(&s->more, AGENT_LOG, c->path);
+	record_add(&s->more, CHANGES_NOISE_GLOB, glob);
+	return true;
+}
+
+static bool is_command(const struct agent *a, const char *path)
+{
+	size_t i;
 
 	for (i = 0; i < a->commands.count; i++)
-		for (k = 0; k < changes->root_count; k++) {
-			const struct change_list *list =
-				&changes->roots[k].list;
-			const char *dir =
-				k < s->root_count ? s->roots[k].path : s->home;
-			const struct change *c = NULL;
-			auto_free char *text = NULL;
+		if (strcmp(a->commands.items[i], path) == 0)
+			return true;
+	return false;
+}
 
-			if (path_below(a->commands.items[i], dir))
-				c = FIND_BY_PATH(
-					path_rest(a->commands.items[i], dir),
-					list->items, list->count, path);
-			if (!c ||
-			    S_ISDIR(c->now.mode ? c->now.mode : c->old.mode))
-				continue;
-			text = mem_printf("%c %s%s", changes_letter(c->kind),
-					  changes->roots[k].prefix, c->path);
-			if (record_has(&s->more, AGENT_COMMAND, text))
-				continue;
-			record_add(&s->more, AGENT_COMMAND, text);
-			any = true;
-		}
+bool agent_code_commands(const struct agent *a, struct changes *changes,
+			 struct session *s)
+{
+	struct changes_root *root;
+	struct change *c;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < a->commands.count; i++) {
+		auto_free char *text = NULL;
+
+		c = find_change(changes, s, a->commands.items[i], &root);
+		if (!c)
+			continue;
+		text = mem_printf("%c %s%s", changes_letter(c->kind),
+				  root->prefix, c->path);
+		if (record_has(&s->more, AGENT_COMMAND, text))
+			continue;
+		record_add(&s->more, AGENT_COMMAND, text);
+		any = true;
+	}
+	for (i = 0; i < a->written.count; i++) {
+		c = find_change(changes, s, a->written.items[i], &root);
+		if (c && root->home && !is_command(a, a->written.items[i]))
+			any |= record_log(c, s);
+	}
 	return any;
 }
 

@@ -311,21 +311,6 @@ static bool is_known_entry(const struct profile *p, const char *path)
 	return false;
 }
 
-/* Whether an agent may execute or obey the entry, by its name or mode. */
-static bool instructs(const char *name, const struct stat *st)
-{
-	static const char *const kinds[] = {"hook",	"plugin", "extension",
-					    "command",	"agent",  "skill",
-					    "prompt",	"rule",	  "polic",
-					    "workflow", "tool",	  "instruct"};
-	size_t i;
-
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (strcasestr(name, kinds[i]))
-			return true;
-	return S_ISREG(st->st_mode) && (st->st_mode & 0111);
-}
-
 /* Names entries of the real directory of which the run has no copy. */
 static void name_left_out_in(struct seeding *s, const char *path,
 			     struct buf *names, size_t *count)
@@ -345,7 +330,8 @@ static void name_left_out_in(struct seeding *s, const char *path,
 			mem_printf("%s~/%s", names->len ? ", " : "", entry);
 
 		if (fstatat(dir, list.items[i].name, &st, 0) < 0 ||
-		    !instructs(list.items[i].name, &st) ||
+		    !(members_name_acts(list.items[i].name) ||
+		      (S_ISREG(st.st_mode) && st.st_mode & 0111)) ||
 		    is_known_entry(&s->a->profile, entry))
 			continue;
 		if ((*count)++ < LEFT_OUT_NAMED)
@@ -539,8 +525,8 @@ static int update_json(const struct profile_item *item, int dir,
 		return 0;
 	got = read_settings(dir, target, &text, err);
 	if (got >= 0)
-		got = settings_add(got ? &text : NULL, dumped, project, &now,
-				   err);
+		got = settings_add(target, got ? &text : NULL, dumped, project,
+				   &now, err);
 	free(dumped);
 	return got > 0 ? write_settings(dir, target, &now, err) : got;
 }

@@ -177,6 +177,7 @@ int home_versions_judge_killed(struct context *c, const struct home_versions *h,
 	got = agent_code_compare(&agent, &c->state, c->store, before, after, s,
 				 err);
 	names_free(&agent.commands);
+	names_free(&agent.written);
 	return got < 0 ? got : 0;
 }
 

@@ -1,6 +1,7 @@
 #include "guard/agent/members.h"
 
 #include <fnmatch.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,18 +104,86 @@ static void blank_comment_lines(struct buf *text)
 	}
 }
 
-/* An object; NULL: other readers may take the text for something else. */
-static json_t *load_object(struct buf *text)
+/* An object or an array; NULL: other readers may take the text for something
+ * else. */
+static json_t *load_settings(struct buf *text)
 {
 	json_t *value;
 
 	blank_comment_lines(text);
 	value = json_loadb((const char *)text->data, text->len,
 			   JSON_REJECT_DUPLICATES, NULL);
-	if (json_is_object(value))
-		return value;
-	json_decref(value);
-	return NULL;
+	return value;
+}
+
+/* ---- plain values ---- */
+
+static bool name_matches(const char *expression, const char *name)
+{
+	regex_t regex;
+	int got = regcomp(&regex, expression,
+			  REG_EXTENDED | REG_ICASE | REG_NOSUB);
+
+	if (got != 0)
+		abort();
+	got = regexec(&regex, name, 0, NULL, 0);
+	regfree(&regex);
+	return got == 0;
+}
+
+bool members_name_acts(const char *name)
+{
+	return name_matches("agent|command|config|extension|hook|instruct|"
+			    "market|mcp|memor|permission|plugin|polic|prompt|"
+			    "provider|rule|script|server|setting|skill|style|"
+			    "tool|trust|workflow",
+			    name);
+}
+
+/* Names of switches and of values that decide what is executed or reached. */
+static bool is_switch_name(const char *name)
+{
+	return name_matches("accept|allow|approv|auto|bypass|confirm|danger|"
+			    "deny|disable|enable|endpoint|env|exclu|exec|host|"
+			    "includ|key|mode|path|program|proxy|run|safe|"
+			    "sandbox|secur|shell|skip|token|uri|url|yolo|"
+			    "^on[A-Z]",
+			    name);
+}
+
+/* settings: one word; else words without a character that a shell or a reader
+ * of addresses would obey. */
+static bool is_plain_text(const struct members *m, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._:@+-";
+	size_t len = strspn(text, plain);
+
+	if (!*m->data && strcmp(text, m->project) == 0)
+		return true;
+	while (!*m->data && text[len] && strchr(" ,#'?!=%*", text[len]))
+		len += 1 + strspn(text + len + 1, plain);
+	return !text[len] && *text != '-';
+}
+
+/* name: the member's own, or NULL. */
+static bool is_plain(const struct members *m, const char *name, json_t *value)
+{
+	const char *key;
+	json_t *member;
+	size_t i;
+
+	if (name && strcmp(name, m->project) != 0 &&
+	    (members_name_acts(name) || is_switch_name(name) ||
+	     !is_plain_text(m, name)))
+		return false;
+	json_array_foreach(value, i,
+			   member) if (!is_plain(m, NULL, member)) return false;
+	json_object_foreach(value, key,
+			    member) if (!is_plain(m, key, member)) return false;
+	return !json_is_string(value) ||
+	       is_plain_text(m, json_string_value(value));
 }
 
 static bool is_empty(const json_t *value)
@@ -164,21 +233,27 @@ static void put_member_back(struct member_diff *d,
 }
 
 static void report_member(struct member_diff *d, const struct member_path *path,
-			  json_t *before, const json_t *now)
+			  json_t *before, json_t *now)
 {
+	const struct members *m = d->members;
 	AUTO(buf) struct buf name = {0};
+	bool plain = true;
 	size_t i;
 
 	if (!d->each) {
-		put_member_back(d, path, before, now);
+		if (path->count)
+			put_member_back(d, path, before, now);
 		return;
 	}
-	for (i = 0; i < path->count; i++)
+	for (i = 0; i < path->count; i++) {
 		buf_printf(&name, "%s%s", i ? "." : "", path->parts[i]);
+		plain &= is_plain(m, path->parts[i], NULL);
+	}
+	plain &= is_plain(m, NULL, before) && is_plain(m, NULL, now);
 	d->each(d->arg,
-		is_empty(before) ? 'A'
-		: is_empty(now)	 ? 'D'
-				 : 'M',
+		(plain ? "amd" : "AMD")[is_empty(before) ? 0
+					: is_empty(now)	 ? 2
+							 : 1],
 		buf_text(&name));
 }
 
@@ -218,8 +293,8 @@ static bool compare_json(struct member_diff *d, struct buf *before,
 			 struct buf *now)
 {
 	static const struct member_path top;
-	json_t *old = before ? load_object(before) : NULL;
-	json_t *new = now ? load_object(now) : NULL;
+	json_t *old = before ? load_settings(before) : NULL;
+	json_t *new = now ? load_settings(now) : NULL;
 	bool ok = (!before || old) && (!now || new);
 
 	if (ok)
@@ -352,10 +427,11 @@ bool members_compare(const struct members *m, struct buf *before,
 bool members_undo(const struct members *m, struct buf *before,
 		  struct buf *after, struct buf *now, struct buf *ret)
 {
-	struct member_diff d = {.members = m, .target = load_object(now)};
+	struct member_diff d = {.members = m, .target = load_settings(now)};
 	char *text = NULL;
 
-	if (d.target && compare_json(&d, before, after) && d.any)
+	if (json_is_object(d.target) && compare_json(&d, before, after) &&
+	    d.any)
 		text = json_dumps(d.target, JSON_INDENT(2));
 	if (text)
 		buf_add_text(ret, text);
@@ -403,7 +479,7 @@ void members_texts(const struct members *m, struct buf *file,
 
 	buf_add(&copy, file->data, file->len);
 	if (path_ends(m->file, ".json") || path_ends(m->file, ".jsonc"))
-		value = load_object(&copy);
+		value = load_settings(&copy);
 	if (value)
 		visit_texts(&v, &top, value);
 	else
@@ -452,32 +528,62 @@ static bool set_absent_member(json_t *root, const char *key,
 	       json_object_set(in, name, value) == 0;
 }
 
-bool members_add(const struct buf *text, const char *wanted,
+/* A text that has the name in another form, or the table, is left as it is. */
+static bool add_toml_member(struct buf *text, const char *key, json_t *value)
+{
+	const char *dot = strrchr(key, '.'), *name = dot ? dot + 1 : key;
+	auto_free char *table = mem_strndup(key, dot ? (size_t)(dot - key) : 0);
+	auto_free char *head = mem_printf("\n[%s]\n", table);
+	auto_free char *old = mem_printf("\n%s\n", buf_text(text));
+	const char *at = strstr(old, head);
+	char *dumped = json_dumps(value, JSON_ENCODE_ANY);
+	size_t place = !dot ? 1
+		       : at ? (size_t)(at - old) + strlen(head)
+			    : strlen(old);
+	bool lacks = !strstr(old, name) && (!dot || at || !strstr(old, table));
+
+	if (lacks) {
+		buf_clear(text);
+		buf_printf(text, "%.*s%s%s = %s\n%s", (int)place - 1, old + 1,
+			   dot && !at ? head + 1 : "", name, dumped,
+			   old + place);
+	}
+	free(dumped);
+	return lacks;
+}
+
+bool members_add(const char *file, const struct buf *text, const char *wanted,
 		 const char *project, struct buf *ret)
 {
-	json_t *root =
-		text ? json_loadb((const char *)text->data, text->len, 0, NULL)
-		     : json_object();
+	bool toml = path_ends(file, ".toml"), any = false;
+	json_t *root = text && !toml ? json_loadb((const char *)text->data,
+						  text->len, 0, NULL)
+				     : json_object();
 	json_t *list = json_loads(wanted, 0, NULL), *pair;
 	char *dumped = NULL;
-	bool any = false;
 	size_t i;
 
+	if (toml && text)
+		buf_add(ret, text->data, text->len);
 	json_array_foreach(list, i, pair)
 	{
 		const char *key = json_string_value(json_array_get(pair, 0));
+		json_t *value = json_array_get(pair, 1);
 
 		if (json_is_object(root) && key)
-			any |= set_absent_member(root, key, project,
-						 json_array_get(pair, 1));
+			any |= toml ? add_toml_member(ret, key, value)
+				    : set_absent_member(root, key, project,
+							value);
 	}
-	if (any)
+	if (any && !toml)
 		dumped = json_dumps(root, JSON_INDENT(2));
 	if (dumped)
 		buf_add_text(ret, dumped);
 	free(dumped);
 	json_decref(list);
 	json_decref(root);
+	if (!any)
+		buf_clear(ret);
 	return any && ret->len;
 }
 

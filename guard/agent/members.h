@@ -28,15 +28,22 @@ struct members {
 	const char *project; /* absolute path */
 };
 
-/* letter: 'A', 'M' or 'D'. member: "a.b", "" in TOML, where members have no
- * names here. */
+/* letter: 'A', 'M' or 'D'; 'a', 'm' or 'd' for a member that is plain data:
+ * numbers, switches and texts, none of which can be a command, an address, a
+ * path or an instruction, by names that mean nothing of the kind. member:
+ * "a.b", "" in TOML, where members have no names here, and for an array. */
 typedef void members_visit(void *arg, char letter, const char *member);
+
+/* Whether a name, of a member or of a file, has a word for what agents execute
+ * or obey: "hook", "plugin", "settings"... */
+bool members_name_acts(const char *name);
 
 /*
  * Calls each() for the topmost members that differ and that no pattern matches.
  * An empty object or array counts as absent. before or now is NULL for a file
- * that is absent. False: one of the texts cannot be read as JSON or TOML, or
- * the name has another ending; each() was not called.
+ * that is absent. Without patterns the file is no settings file, and plain
+ * texts may have several words. False: one of the texts cannot be read as JSON
+ * or TOML, or the name has another ending; each() was not called.
  */
 bool members_compare(const struct members *m, struct buf *before,
 		     struct buf *now, members_visit *each, void *arg);
@@ -62,10 +69,10 @@ void members_texts(const struct members *m, struct buf *file,
 json_t *members_find(json_t *root, const char *key, const char *project,
 		     bool make, char **ret_name);
 
-/* Appends a JSON text (NULL: an absent file) with the wanted members that it
- * lacks: [["KEY", VALUE], ...] as JSON. False: it lacks none, or is no object.
- */
-bool members_add(const struct buf *text, const char *wanted,
+/* Appends the text (NULL: an absent file) of a JSON or TOML file with the
+ * wanted members that it lacks: [["KEY", VALUE], ...] as JSON. False: it lacks
+ * none, or is no object. */
+bool members_add(const char *file, const struct buf *text, const char *wanted,
 		 const char *project, struct buf *ret);
 
 /* Whether the member has the value, as JSON writes it. */

@@ -14,12 +14,14 @@
  *			of keys, write, nested, initial, ro and data FILE#KEY
  *	keys FROM#KEY,... TO
  *			members of a real JSON file that are copied into a JSON
- *			file of the home at each start, unless it has them; a.b is a member of a member, * the project
+ *			file of the home at each start, unless it has them; a.b
+ *			is a member of a member, * the project
  *	write PATH TEXT	a file of one line in a home without that file;
- *			with PATH#KEY a member of a JSON file, set at each
- *			start unless the file has it
+ *			with PATH#KEY a member of a JSON or TOML file, set at
+ *			each start unless the file has it
  *	data GLOB	content of a home that no session executes or obeys;
- *			each other change of a home is named when a run ends
+ *			each other change of a home is named when a run ends,
+ *			as code or as unknown data (agent_code.c)
  *	data FILE#KEY,...
  *			such members of a JSON or TOML file (members.h)
  *	code GLOB	named although a data line has it, too

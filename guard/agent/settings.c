@@ -39,7 +39,7 @@ bool settings_compare(const struct members *m, const struct buf *before,
 
 		d.bad |= count++ > max;
 
-		if (!d.bad && letter && strchr("AMD", letter))
+		if (!d.bad && letter && strchr("AMDamd", letter))
 			each(arg, letter, member);
 	}
 	if (d.bad)
@@ -79,7 +79,7 @@ static struct parse_text input_of(const char *text)
 	return (struct parse_text){text, strlen(text)};
 }
 
-int settings_add(const struct buf *text, const char *wanted,
+int settings_add(const char *file, const struct buf *text, const char *wanted,
 		 const char *project, struct buf *ret, struct err *err)
 {
 	AUTO(buf) struct buf answer = {0};
@@ -87,8 +87,8 @@ int settings_add(const struct buf *text, const char *wanted,
 	if (parse_call(PARSE_MEMBERS_ADD,
 		       (struct parse_text[]){parse_text_of(text),
 					     input_of(wanted),
-					     input_of(project)},
-		       3, &answer, err) < 0)
+					     input_of(project), input_of(file)},
+		       4, &answer, err) < 0)
 		return -err->num;
 	return take_new_text(&answer, ret, err);
 }

@@ -18,7 +18,7 @@ int settings_undo(const struct members *m, const struct buf *before,
 
 /* As members_add(). 1; 0: nothing is to be added; a negative errno: the worker
  * failed. */
-int settings_add(const struct buf *text, const char *wanted,
+int settings_add(const char *file, const struct buf *text, const char *wanted,
 		 const char *project, struct buf *ret, struct err *err);
 
 /* As members_value_is(). False, too, if the worker fails. */

@@ -236,19 +236,30 @@ static bool is_below_glob(const char *glob, const char *path)
 	return false;
 }
 
-/* Never noise: deletions, executable changes, and deceptive changes. */
+/* Never noise: deletions, executable changes, and deceptive changes. In a .git
+ * the glob is for the path itself. */
 static bool is_noise(const struct change *c, const char *glob)
 {
 	return (c->kind == CHANGE_ADDED || c->kind == CHANGE_MODIFIED) &&
 	       !(c->flags & (CHANGE_SETID | CHANGE_NODE)) &&
 	       (S_ISDIR(c->now.mode) ||
 		(S_ISREG(c->now.mode) && !(c->now.mode & 0111))) &&
-	       risk_by_name(c->path) < RISK_HIGH &&
-	       is_below_glob(glob, c->path);
+	       (S_ISDIR(c->now.mode) || risk_by_name(c->path) < RISK_HIGH ||
+		(c->kind == CHANGE_ADDED && !c->now.size)) &&
+	       (c->flags & CHANGE_GIT ? fnmatch(glob, c->path, 0) == 0
+				      : is_below_glob(glob, c->path));
 }
 
-/* In a .git such a file is no change at all, if the glob says .git: git does
- * not know it, and no apply takes it. */
+bool changes_make_noise(struct change *c, const char *glob)
+{
+	bool noise = is_noise(c, glob);
+
+	c->flags |= noise ? CHANGES_NOISE : 0;
+	return noise;
+}
+
+/* In a .git such a file or a directory without entries is no change at all, if
+ * the glob says .git: git does not know it, and no apply takes it. */
 static void fold_noise(struct change_list *list, const char *glob)
 {
 	size_t kept = 0, i;
@@ -256,14 +267,14 @@ static void fold_noise(struct change_list *list, const char *glob)
 	for (i = 0; i < list->count; i++) {
 		struct change *c = &list->items[i];
 		bool git = c->flags & CHANGE_GIT;
-		bool noise = (!git || strncmp(glob, ".git/", 5) == 0) &&
-			     is_noise(c, glob);
+		bool has_entries = i + 1 < list->count &&
+				   path_below(c[1].path, c->path);
+		bool noise = !(git && has_entries) &&
+			     (!git || strncmp(glob, ".git/", 5) == 0) &&
+			     changes_make_noise(c, glob);
 
-		if (noise && git)
-			continue;
-		if (noise)
-			c->flags |= CHANGES_NOISE;
-		list->items[kept++] = *c;
+		if (!noise || !git)
+			list->items[kept++] = *c;
 	}
 	list->count = kept;
 }
@@ -733,6 +744,6 @@ size_t changes_count_home(const struct changes *c)
 	size_t i, n = 0;
 
 	for (i = 0; home && i < home->list.count; i++)
-		n += !changes_is_cache(home->list.items[i].path);
+		n += !changes_is_apart(&home->list.items[i], true);
 	return n;
 }

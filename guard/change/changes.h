@@ -26,6 +26,8 @@
 /* The key of the noise globs in the run's record; "~/" in front: in the home
  * directory. */
 #define CHANGES_NOISE_GLOB "noise"
+/* Whether the change matches the glob, and may be noise: sets the flag. */
+bool changes_make_noise(struct change *c, const char *glob);
 
 /*
  * One directory that a run has a layer over: the project, one of --cow, or the
@@ -279,7 +281,7 @@ struct change_side changes_side(const struct entry *e);
  * KB", " file -> link", " 0644 -> 0755". */
 void changes_detail(const struct change *change, struct buf *to);
 
-/* The number of changes in the home directory without those in caches. */
+/* The number of changes in the home directory without caches and noise. */
 size_t changes_count_home(const struct changes *c);
 
 /* One line of the summary of the changes in .git directories. */

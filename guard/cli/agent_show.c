@@ -102,43 +102,74 @@ static void print_home_end(const struct session *s, const char *name)
 		print_code_change("~/", changes[i], styled_err());
 }
 
+/* One dim line: "~/.x/a, and 2 more". */
+static void print_note_end(const struct session *s, const char *key,
+			   const char *description)
+{
+	size_t count;
+	auto_free const char **items = list_code_changes(s, key, &count);
+	AUTO(buf) struct buf name = {0};
+
+	if (!count)
+		return;
+	text_escape_name(&name,
+			 items[0] + (strcmp(key, AGENT_UNKNOWN) == 0 ? 2 : 0));
+	if (count > 1)
+		buf_printf(&name, ", and %zu more", count - 1);
+	output_hint("~/%s: %s", buf_text(&name), description);
+}
+
 void agent_show_end(const struct session *s)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
+	auto_free char *data = NULL;
 
 	if (!name)
 		return;
 	print_home_end(s, name);
 	print_commands_end(s, name);
+	data = mem_printf("data of %s that guard does not know, in its home",
+			  name);
+	print_note_end(s, AGENT_UNKNOWN, data);
+	print_note_end(s, AGENT_LOG,
+		       "written by a hook of yours; no apply takes it");
+}
+
+/* title: with the agent's name. */
+static void print_list(const struct session *s, const char *key,
+		       const char *dir, const char *title, const char *note,
+		       struct styled *to)
+{
+	size_t count, i;
+	auto_free const char **changes = list_code_changes(s, key, &count);
+
+	if (!count)
+		return;
+	styled_line(to, LINE_TITLE, "%s", title);
+	for (i = 0; i < count; i++)
+		print_code_change(dir, changes[i], to);
+	if (note)
+		styled_line(to, LINE_NOTE, "     %s", note);
 }
 
 void agent_show_list(const struct session *s, struct styled *to)
 {
-	const char *name = record_get(&s->more, AGENT_NAME);
-	size_t count, command_count, i;
-	auto_free const char **changes =
-		list_code_changes(s, AGENT_CODE, &count);
-	auto_free const char **commands =
-		list_code_changes(s, AGENT_COMMAND, &command_count);
+	const char *name = record_get(&s->more, AGENT_NAME) ?: "";
+	auto_free char *code = mem_printf(
+		"Changed in the home of %s, for its next session", name);
+	auto_free char *unknown = mem_printf(
+		"Data of %s that guard does not know, in its home", name);
+	auto_free char *commands = mem_printf(
+		"Named by the settings of %s, whose next session may execute "
+		"them",
+		name);
 
-	if (name && count) {
-		styled_line(to, LINE_TITLE,
-			    "Changed in the home of %s, for its next session",
-			    name);
-		for (i = 0; i < count; i++)
-			print_code_change("~/", changes[i], to);
-		styled_line(to, LINE_NOTE,
-			    "     these changes are already in effect; guard "
-			    "discard takes them back");
-	}
-	if (name && command_count) {
-		styled_line(to, LINE_TITLE,
-			    "Named by the settings of %s, whose next session "
-			    "may execute them",
-			    name);
-		for (i = 0; i < command_count; i++)
-			print_code_change("", commands[i], to);
-	}
+	print_list(s, AGENT_CODE, "~/", code,
+		   "these changes are already in effect; guard discard takes "
+		   "them back",
+		   to);
+	print_list(s, AGENT_UNKNOWN, "~/", unknown, NULL, to);
+	print_list(s, AGENT_COMMAND, "", commands, NULL, to);
 }
 
 /* {"kind": "M", "path": "~/.x"} of each change. */
@@ -171,6 +202,7 @@ json_t *agent_show_json(const struct session *s)
 	if (name)
 		jsonout_text(object, "name", name);
 	jsonout_set(object, "code", changes_json(s, AGENT_CODE, "~/"));
+	jsonout_set(object, "unknown", changes_json(s, AGENT_UNKNOWN, "~/"));
 	jsonout_set(object, "commands", changes_json(s, AGENT_COMMAND, ""));
 	return object;
 }

@@ -15,7 +15,8 @@
 void agent_show_end(const struct session *s);
 /* Part of a diff or review. */
 void agent_show_list(const struct session *s, struct styled *to);
-/* {"name": ..., "code": [{"kind": "M", "path": "~/..."}]} */
+/* {"name": ..., "code": [{"kind": "M", "path": "~/..."}], "unknown": [...],
+ * "commands": [...]} */
 json_t *agent_show_json(const struct session *s);
 
 #endif

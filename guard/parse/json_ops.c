@@ -97,12 +97,13 @@ int json_ops_members_add(const struct parse_text *in, struct buf *ret,
 {
 	auto_free char *wanted = mem_strndup(in[1].data, in[1].len);
 	auto_free char *project = mem_strndup(in[2].data, in[2].len);
+	auto_free char *name = mem_strndup(in[3].data, in[3].len);
 	AUTO(buf) struct buf file = {0}, text = {0};
 
 	(void)err;
 	buf_add(&file, in[0].data, in[0].len);
-	enc_u8(ret,
-	       members_add(in[0].data ? &file : NULL, wanted, project, &text));
+	enc_u8(ret, members_add(name, in[0].data ? &file : NULL, wanted,
+				project, &text));
 	buf_add(ret, text.data, text.len);
 	return 0;
 }

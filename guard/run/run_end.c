@@ -301,17 +301,22 @@ static void report_storing(const struct run *run)
 	}
 }
 
-static void drop_unchanged_run(struct run *run, bool caches)
+static void drop_unchanged_run(struct run *run, const struct changes *changes)
 {
+	const struct change_list *home = &changes_home(changes)->list;
 	struct err err;
-	bool kept;
+	bool caches = false, kept;
+	size_t i;
+
+	for (i = 0; i < home->count; i++)
+		caches |= changes_is_cache(home->items[i].path);
 
 	report_note("run %s changed nothing%s", session_label(&run->session),
 		    caches ? " but caches and histories in your home directory"
 			   : "");
 	report_storing(run);
 	/* Files in its private /tmp are a result too, of a kind. */
-	kept = caches || holds_files(run->session.fd, "tmp", 0) ||
+	kept = home->count || holds_files(run->session.fd, "tmp", 0) ||
 	       holds_files(run->session.fd, "var-tmp", 0);
 	/* The snapshot worker may still be about to write in it: the directory
 	 * itself is removed later. */
@@ -457,7 +462,7 @@ static void end_unchanged(struct run *run, const struct changes *changes,
 	if (obeyed)
 		run->ui->agent_changes(&run->session);
 	report_stale_gids(run);
-	drop_unchanged_run(run, changes_home(changes)->list.count > 0);
+	drop_unchanged_run(run, changes);
 	retire_runs(&run->context, false);
 }
 

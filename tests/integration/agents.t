@@ -167,7 +167,9 @@ says "$err" '/.claude/.claude.json'
 in_claude 'data is not reported' 'mkdir todos; echo x >todos/elsewhere'
 silent "$err" 'configuration or code for the next session'
 in_claude 'an unknown file is reported' 'echo x >elsewhere'
-says "$err" 'A  ~/.claude/elsewhere'
+# shellcheck disable=SC2088
+says "$err" '~/.claude/elsewhere: data of claude that guard does not know'
+silent "$err" 'configuration or code'
 in_claude 'a link to data is reported' \
 	"echo '{}' >todos/s; rm .claude.json; ln -s todos/s .claude.json"
 says "$err" 'M  ~/.claude/.claude.json'

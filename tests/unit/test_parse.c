@@ -722,17 +722,40 @@ static void a_member_is_added_to_a_file_once(void **state)
 	(void)state;
 	buf_add_text(&file, "{\"a\": 2}");
 	use_stand_in(crash);
-	assert_int_equal(settings_add(&file, wanted, "/x", &text, &err),
-			 -EPROTO);
+	assert_int_equal(
+		settings_add("a.json", &file, wanted, "/x", &text, &err),
+		-EPROTO);
 	assert_int_equal(text.len, 0);
-	assert_int_equal(settings_add(&file, wanted, "/x", &text, &err), 1);
+	assert_int_equal(
+		settings_add("a.json", &file, wanted, "/x", &text, &err), 1);
 	assert_string_equal(buf_text(&text),
 			    "{\n  \"a\": 2,\n  \"p\": {\n    \"/x\": {\n"
 			    "      \"t\": true\n    }\n  }\n}");
-	assert_int_equal(settings_add(&text, wanted, "/x", &again, &err), 0);
-	assert_int_equal(settings_add(NULL, "[[\"a\", 1]]", "/x", &again, &err),
+	assert_int_equal(
+		settings_add("a.json", &text, wanted, "/x", &again, &err), 0);
+	assert_int_equal(settings_add("a.json", NULL, "[[\"a\", 1]]", "/x",
+				      &again, &err),
 			 1);
 	assert_string_equal(buf_text(&again), "{\n  \"a\": 1\n}");
+	buf_clear(&file);
+	buf_clear(&text);
+	buf_add_text(&file, "a = 1\n[f]\ncc = 3\n[g ]\nx = 1");
+	assert_int_equal(settings_add("a.toml", &file,
+				      "[[\"f.d\", false], [\"f.cc\", 1], "
+				      "[\"nn\", true], [\"g.y\", 1], "
+				      "[\"table.member\", \"v\"]]",
+				      "/x", &text, &err),
+			 1);
+	assert_string_equal(buf_text(&text),
+			    "nn = true\na = 1\n[f]\nd = false\ncc = 3\n[g ]\n"
+			    "x = 1\n\n\n[table]\nmember = \"v\"\n");
+	buf_clear(&again);
+	assert_int_equal(settings_add("a.toml", &text,
+				      "[[\"table.member\", 1]]", "/x", &again,
+				      &err),
+			 0);
+	buf_clear(&file);
+	buf_add_text(&file, "{\"a\": 2}");
 	assert_true(settings_member_is(&file, "a", "2"));
 	assert_false(settings_member_is(&file, "a", "1"));
 	use_stand_in(crash);
