@@ -1,8 +1,8 @@
 #!/bin/sh
 # A real agent that tests/agents/run has installed, inside guard: it starts,
-# shows its screen, is told by a model server on loopback to destroy everything,
-# continues its session in the next run, and finds its login again. The host
-# does not change, and the diff has it all.
+# changes nothing in a plain session, shows its screen, is told by a model server
+# on loopback to destroy everything, continues its session in the next run, and
+# finds its login again. The host does not change, and the diff has it all.
 #
 #	agents.t NAME
 #
@@ -86,8 +86,7 @@ resumed() {
 }
 case $name in
 claude)
-	options="--env ANTHROPIC_API_KEY=none --env ANTHROPIC_BASE_URL=$url
-		--env CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"
+	options="--env ANTHROPIC_AUTH_TOKEN=none --env ANTHROPIC_BASE_URL=$url"
 	ask() {
 		run_agent "$bin" -p --dangerously-skip-permissions "$@"
 	}
@@ -95,26 +94,26 @@ claude)
 		ask --continue "$@"
 	}
 	login=.claude/.credentials.json
-	printf '{"hasCompletedOnboarding":true,"theme":"dark"}\n' >"$HOME/.claude.json"
+	printf '{"hasCompletedOnboarding":true,"theme":"dark","projects":
+		{"%s":{"hasTrustDialogAccepted":true}}}\n' "$PWD" >"$HOME/.claude.json"
+	mkdir "$HOME/.claude"
+	printf '{"disableDeepLinkRegistration":"disable","hooks":
+		{"Stop":[{"hooks":[{"type":"command","command":"%s"}]}]}}\n' \
+		'date >> ~/.claude-stop.log' >"$HOME/.claude/settings.json"
 	;;
 codex)
 	options='--env KEY=none'
-	codex() {
-		command=$1
-		shift
-		run_agent "$bin" exec $command -m any --skip-git-repo-check \
-			--dangerously-bypass-approvals-and-sandbox \
-			-c model_provider=here \
-			-c "model_providers.here.base_url=\"$url/v1\"" \
-			-c 'model_providers.here.name="here"' \
-			-c 'model_providers.here.env_key="KEY"' \
-			-c 'model_providers.here.wire_api="responses"' "$@"
-	}
+	mkdir "$HOME/.codex"
+	printf 'model = "any"\nmodel_provider = "here"\n[model_providers.here]
+name = "here"\nbase_url = "%s/v1"\nenv_key = "KEY"\nwire_api = "responses"
+[projects."%s"]\ntrust_level = "trusted"\n' "$url" "$PWD" >"$HOME/.codex/config.toml"
 	ask() {
-		codex '' "$@"
+		run_agent "$bin" exec --skip-git-repo-check \
+			--dangerously-bypass-approvals-and-sandbox "$@"
 	}
 	again() {
-		codex 'resume --last' "$@"
+		run_agent "$bin" exec resume --last --skip-git-repo-check \
+			--dangerously-bypass-approvals-and-sandbox "$@"
 	}
 	login=.codex/auth.json
 	;;
@@ -155,6 +154,7 @@ qwen)
 		run_agent "$bin" --auth-type openai --yolo --continue -p "$@"
 	}
 	login=.qwen/oauth_creds.json
+	screen="$bin --auth-type openai"
 	;;
 copilot)
 	options="--env COPILOT_OFFLINE=true --env COPILOT_MODEL=gpt-4.1
@@ -180,7 +180,7 @@ cline)
 			grep -oE '"(id|sessionId)": *"[^"]*"' | head -n 1 |
 			cut -d '"' -f 4)
 		# Only at a terminal.
-		"$here/screen" "$T/screen" guard run --timeout 90 $options -- \
+		"$here/screen" "$T/screen" 0 guard run --timeout 90 $options -- \
 			"$bin" --id "$session" "$@"
 	}
 	resumed() {
@@ -229,6 +229,25 @@ says "$err" "agent: $name"
 check start yes no
 cell version "$(grep -oE '[0-9]+\.[0-9]+\.[0-9]+(-[.a-z0-9]+)?' "$T/v" |
 	head -n 1)"
+
+# --- plain sessions ---
+if type ask >/dev/null 2>&1; then
+	for session in first second; do
+		gives 0 "$name is asked a word, the $session time" ask hi
+		tail -n 8 "$err" | cut -c 1-300 | sed 's/^/# /'
+		says "$err" 'changed nothing'
+		silent "$err" 'guard: warning'
+		gives 0 "$name is asked at its screen, the $session time" \
+			env TERM=xterm-256color "$here/screen" "$T/screen" 28 \
+			guard run --timeout 90 $options -- $screen
+		grep -a '^guard:\|  [AMD~] *~' "$T/screen" | cut -c 1-300 | sed 's/^/# /'
+		says "$T/screen" 'changed nothing'
+		silent "$T/screen" 'guard: warning'
+	done
+	check plain 'changed nothing' no
+else
+	cell plain 'needs an account'
+fi
 
 # --- tools ---
 if type again >/dev/null 2>&1; then
@@ -320,7 +339,7 @@ model_ends
 
 # --- the screen ---
 gives 0 "$name draws its screen and ends" env TERM=xterm-256color \
-	"$here/screen" "$T/screen" guard run --timeout 90 $options -- $screen
+	"$here/screen" "$T/screen" 0 guard run --timeout 90 $options -- $screen
 tr -s ' \r\n' ' ' <"$T/screen" | cut -c 1-600 | sed 's/^/# /'
 says "$T/screen" 'guard: run '
 check screen yes no
@@ -330,9 +349,9 @@ check screen yes no
 silent "$T/named" 'configuration or code'
 silent "$T/screen" 'configuration or code'
 first=$(guard agents "$name" | sed -n 's/^.*home  *~\/\([^ ]*\).*/\1/p' | head -n 1)
-gives 0 'an unknown file in the home' guard run --agent "$name" -- \
-	sh -c "echo x >~/$first/unknown"
-says "$err" "A  ~/$first/unknown"
+gives 0 'an unknown script in the home' guard run --agent "$name" -- \
+	sh -c "echo x >~/$first/unknown.sh"
+says "$err" "A  ~/$first/unknown.sh"
 check names yes no
 
 # --- login ---
@@ -366,7 +385,7 @@ claude)
 		gives 0 'the sandbox of claude works inside' guard run --nested --timeout 100 \
 			--env ANTHROPIC_API_KEY=none --env "ANTHROPIC_BASE_URL=$url" \
 			--env CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 -- \
-			"$bin" -p 'do it' --verbose --output-format stream-json \
+			"$bin" -p 'do it, zebra' --verbose --output-format stream-json \
 			--settings "{\"sandbox\": {$weaker \"enabled\": true,
 				\"failIfUnavailable\": true,
 				\"autoAllowBashIfSandboxed\": true,
