@@ -19,7 +19,7 @@
 
 /* To read a smaller file costs less than to find its copy. */
 #define COPIED_LEAST (64 << 10)
-/* Of a directory. Each is read at each start. */
+/* Entries of a directory: each file is read at each start. */
 #define DIR_ENTRIES_MAX 500
 
 /* Reads the file; false: its secrets cannot be removed. */
