@@ -85,41 +85,35 @@ static bool is_data(const struct members *m, const struct member_path *path,
 
 /* ---- JSON ---- */
 
-/* Comments and commas at the end of a list, which agents accept. */
-static void blank_extensions(struct buf *text)
+/* Some agents write comments, each in a line of its own. */
+static void blank_comment_lines(struct buf *text)
 {
-	char *at = (char *)text->data, *end = at + text->len, *next;
-	char *comma = NULL; /* only blanks follow it */
+	char *at = (char *)text->data, *end = at + text->len;
 
-	for (; at < end; at = next) {
-		next = at + 1;
-		if (*at == '/' && next < end && strchr("/*", *next)) {
-			const bool line = *next == '/';
-			size_t left = (size_t)(end - next);
+	while (at < end) {
+		char *eol = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((eol ? eol : end) - at);
+		size_t blanks = 0;
 
-			next = line ? memchr(next, '\n', left)
-				    : memmem(next + 1, left - 1, "*/", 2);
-			next = next ? next + (line ? 0 : 2) : end;
-			memset(at, ' ', (size_t)(next - at));
-			continue;
-		}
-		if (strchr("}]", *at) && comma)
-			*comma = ' ';
-		if (!strchr(" \t\r\n", *at))
-			comma = *at == ',' ? at : NULL;
-		if (*at != '"')
-			continue;
-		while (next < end && *next != '"')
-			next += 1 + (*next == '\\');
-		next = next < end ? next + 1 : end;
+		while (blanks < len &&
+		       (at[blanks] == ' ' || at[blanks] == '\t'))
+			blanks++;
+		if (len - blanks >= 2 && memcmp(at + blanks, "//", 2) == 0)
+			memset(at, ' ', len);
+		at += len + 1;
 	}
 }
 
-json_t *members_load(struct buf *text)
+/* An object or an array; NULL: other readers may take the text for something
+ * else. */
+static json_t *load_settings(struct buf *text)
 {
-	blank_extensions(text);
-	return json_loadb((const char *)text->data, text->len,
-			  JSON_REJECT_DUPLICATES, NULL);
+	json_t *value;
+
+	blank_comment_lines(text);
+	value = json_loadb((const char *)text->data, text->len,
+			   JSON_REJECT_DUPLICATES, NULL);
+	return value;
 }
 
 /* ---- plain values ---- */
@@ -299,8 +293,8 @@ static bool compare_json(struct member_diff *d, struct buf *before,
 			 struct buf *now)
 {
 	static const struct member_path top;
-	json_t *old = before ? members_load(before) : NULL;
-	json_t *new = now ? members_load(now) : NULL;
+	json_t *old = before ? load_settings(before) : NULL;
+	json_t *new = now ? load_settings(now) : NULL;
 	bool ok = (!before || old) && (!now || new);
 
 	if (ok)
@@ -433,7 +427,7 @@ bool members_compare(const struct members *m, struct buf *before,
 bool members_undo(const struct members *m, struct buf *before,
 		  struct buf *after, struct buf *now, struct buf *ret)
 {
-	struct member_diff d = {.members = m, .target = members_load(now)};
+	struct member_diff d = {.members = m, .target = load_settings(now)};
 	char *text = NULL;
 
 	if (json_is_object(d.target) && compare_json(&d, before, after) &&
@@ -485,7 +479,7 @@ void members_texts(const struct members *m, struct buf *file,
 
 	buf_add(&copy, file->data, file->len);
 	if (path_ends(m->file, ".json") || path_ends(m->file, ".jsonc"))
-		value = members_load(&copy);
+		value = load_settings(&copy);
 	if (value)
 		visit_texts(&v, &top, value);
 	else

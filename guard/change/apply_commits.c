@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/change/worktrees.h"
 #include "guard/state/report.h"
 #include "overlay/layers.h"
 #include "restore/git/gitdir.h"
@@ -315,12 +316,13 @@ static int put_index(struct apply_plan *a, const struct commits_move *m,
 		     struct tree_editor *editor, struct err *err)
 {
 	auto_free char *path = own_path(m, "index");
-	auto_free char *dir = path_join(m->repo->git, m->own);
+	auto_free char *dir = NULL;
 	AUTO(entry) struct entry e = {0};
 	int got = load_git_file(m, editor, path, &e, err);
 
 	if (got < 0)
 		return got;
+	dir = path_join(m->repo->git, got ? m->own : "");
 	/* The mtime stays: git compares it with the times of the files in the
 	 * index, which are as old. */
 	return gitimport_index(m->repo->im, a->c->store, dir, got ? &e : NULL,
@@ -410,9 +412,48 @@ static int put_logs(struct apply_plan *a, const struct commits_move *m,
 		       : 0;
 }
 
+/* A new worktree: its files are the run's, which guard has checked, and its
+ * index is made. */
+static int put_worktree(struct apply_plan *a, const struct commits_move *m,
+			struct tree_editor *editor, struct err *err)
+{
+	static const char *const names[] = {"..",     "",	   "logs",
+					    "gitdir", "commondir", "locked",
+					    "HEAD",   "logs/HEAD"};
+	const struct entry *want = &a->change.roots[0].want.root;
+	auto_free char *above = git_path(m, WORKTREES);
+	size_t i;
+	int got = 0;
+
+	for (i = 0; got == 0 && i < LENGTH(names); i++) {
+		auto_free char *path = i ? own_path(m, names[i]) : TAKE(above);
+		AUTO(entry) struct entry e = {0};
+
+		got = tree_lookup(a->c->store, want, path, &e, err);
+		if (got > 0)
+			got = S_ISDIR(e.mode) ? tree_editor_put_dir(
+							editor, path, &e, err)
+			      : S_ISREG(e.mode)
+				      ? put_git_file(editor, path, &e, err)
+				      : 0;
+	}
+	if (got < 0 || !*m->to.id.hex)
+		return got;
+	return put_index(a, m, editor, err) < 0 ||
+			       (m->to.branch &&
+				put_branch(a, m, editor, err) < 0)
+		       ? -err->num
+		       : 0;
+}
+
 static int put_move(struct apply_plan *a, const struct commits_move *m,
 		    struct tree_editor *editor, struct err *err)
 {
+	auto_free char *own = m->worktree ? own_path(m, "") : NULL;
+
+	if (own)
+		return m->worktree->path ? put_worktree(a, m, editor, err)
+					 : tree_editor_remove(editor, own, err);
 	if (m->to.branch && put_branch(a, m, editor, err) < 0)
 		return -err->num;
 	if (m->apart)
@@ -777,6 +818,66 @@ static int add_repositories(struct apply_plan *a, struct apply_commits *ac,
 	return ac->moves.count ? 0 : fail_elsewhere(a, ac, err);
 }
 
+/* --- named worktrees --- */
+
+/* The branch of a new one is created, unless the user has it as it is. */
+static int add_named(struct apply_plan *a, struct apply_commits *ac,
+		     const struct worktree *w, struct err *err)
+{
+	struct store *store = a->c->store;
+	const struct changeset_root *root = &a->change.roots[0];
+	struct importer_repository *r = ac->importer.items.items;
+	AUTO(entry) struct entry want = {0}, now = {0};
+	struct gitid is;
+	struct commits_move *m;
+	int got;
+
+	if (w->owner || !ac->importer.items.count || *r->name || !r->im)
+		return fail(err, ENOTSUP,
+			    "worktree %s is not of the project's repository",
+			    text_quote(w->path ?: w->from));
+	m = VEC_ADD(&ac->moves);
+	m->repo = r;
+	m->worktree = w;
+	m->own = mem_strdup(path_rest(w->admin, GIT));
+	got = tree_lookup(store, &root->want.root, GIT, &want, err);
+	if (got >= 0)
+		got = tree_lookup(store, &root->now.root, GIT, &now, err);
+	if (got >= 0 && w->path)
+		got = githead_read(store, &want, m->own, &m->to, err);
+	if (got < 0 || !m->to.branch)
+		return got < 0 ? got : 0;
+	got = githead_find(store, &now, m->to.branch, &is, err);
+	if (got == 0 && gittips_compare_ids(&is, &m->to.id) != 0)
+		got = githead_check_new(store, &now, m->to.branch, err);
+	return got == -EEXIST
+		       ? err_context(err, "guard import %s imports the commits",
+				     session_label(&a->p->session))
+		       : got;
+}
+
+/* The worktrees that are taken with their directories; ac NULL: only their
+ * number. */
+static int add_worktrees(struct apply_plan *a, struct apply_commits *ac,
+			 struct err *err)
+{
+	int count = 0;
+	size_t i, k;
+
+	for (i = 0; i < a->changes.root_count; i++)
+		for (k = 0; k < a->changes.roots[i].worktrees.count; k++) {
+			const struct worktree *w =
+				&a->changes.roots[i].worktrees.items[k];
+
+			if (!w->named || worktrees_is_old(w))
+				continue;
+			if (ac && add_named(a, ac, w, err) < 0)
+				return -err->num;
+			count++;
+		}
+	return count;
+}
+
 static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 {
 	struct session *s = &a->p->session;
@@ -799,7 +900,8 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 			    text_quote(s->project), session_label(s),
 			    session_label(s));
 	if (importer_open(a->c, s, true, &ac->importer, err) < 0 ||
-	    add_repositories(a, ac, err) < 0)
+	    (a->commits ? add_repositories(a, ac, err)
+			: add_worktrees(a, ac, err)) < 0)
 		return -err->num;
 	add_git(a, 0, GIT);
 	for (i = 0; i < ac->moves.count; i++)
@@ -824,8 +926,17 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 int apply_commits_make(struct apply_plan *a, struct apply_commits *ret,
 		       struct err *err)
 {
-	return make(a, ret, err) < 0 ? err_context(err, "nothing is applied")
-				     : 0;
+	bool named = add_worktrees(a, NULL, err);
+	int got = 0;
+
+	if (named && !a->may_be_partial)
+		got = fail(err, EINVAL,
+			   "a worktree is applied as a whole: guard apply %s "
+			   "with its path and no other option",
+			   session_label(&a->p->session));
+	else if (named || a->commits)
+		got = make(a, ret, err);
+	return got < 0 ? err_context(err, "nothing is applied") : 0;
 }
 
 static int check_locks(const struct commits_move *m, struct err *err)

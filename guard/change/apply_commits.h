@@ -35,6 +35,8 @@ struct commits_move {
 	struct githead to; /* the run's */
 	bool is_new; /* HEAD moves to a branch that the run created */
 	bool apart; /* only the branch is created, of a worktree of the run */
+	/* A named one, which is taken with its directory; or NULL. */
+	const struct worktree *worktree;
 	struct gitimport_distance distance;
 };
 

@@ -44,6 +44,7 @@ struct apply_plan {
 	/* A part was left out and named, because its directory is gone, or
 	 * another file system. */
 	bool left;
+	bool worktrees_left; /* the run stays pending with them */
 	/* The caller reads no more of the project than the plan does. */
 	bool may_be_partial;
 	struct differences

@@ -12,6 +12,7 @@
 #include "guard/change/apply_plan.h"
 #include "guard/change/moved_dirs.h"
 #include "guard/change/recover.h"
+#include "guard/change/worktrees.h"
 #include "guard/rules/risk.h"
 #include "guard/state/report.h"
 #include "overlay/upper_busy.h"
@@ -34,7 +35,7 @@ static const char *const *plan_paths(const struct apply_plan *a, size_t index)
 	/* Other roots were named. */
 	if (resolve_run_has_paths(a->p) && !paths)
 		return none;
-	return (const char *const *)(root->gits ?: paths);
+	return (const char *const *)(paths ?: root->gits);
 }
 
 /* The paths that the user leaves out, by option or in a review; to free. */
@@ -83,6 +84,39 @@ static void leave_mounts(struct apply_plan *a, size_t index)
 			report_warning("left out: %s is another file system "
 				       "since the run",
 				       text_quote(full));
+	}
+}
+
+/* Leaves out worktrees that no path names, and says so once. With the run's
+ * commits, those of the user are taken. */
+static void leave_worktrees(struct apply_plan *a, size_t root)
+{
+	const struct changes_root *changes = &a->changes.roots[root];
+	const char *run = session_label(&a->p->session);
+	size_t i;
+
+	worktrees_count(changes);
+	for (i = 0; i < changes->worktrees.count; i++) {
+		const struct worktree *w = &changes->worktrees.items[i];
+		const char *path = w->path ?: w->from;
+		auto_free char *shown =
+			mem_printf("%s%s", changes->prefix, path);
+		AUTO(buf) struct buf text = {0};
+		bool left;
+
+		if (w->named || (a->commits && worktrees_is_old(w)))
+			continue;
+		left = w->from && leave_path(a, root, w->from);
+		left |= w->path && leave_path(a, root, w->path);
+		if (!left)
+			continue;
+		worktrees_text(w, &text);
+		report_note("left out: worktree %s (%s): guard apply %s %s "
+			    "applies it",
+			    text_quote(shown), buf_text(&text), run,
+			    text_shell(shown));
+		a->worktrees_left = true;
+		a->left |= !resolve_run_has_paths(a->p);
 	}
 }
 
@@ -155,10 +189,12 @@ static int plan_root(struct apply_plan *a, size_t index,
 		.links = &links,
 		.gits = root->gits,
 		.home = home,
+		.changes = &a->changes.roots[index],
 	};
 	struct err ignored;
 
 	leave_mounts(a, index);
+	leave_worktrees(a, index);
 	if (home && !resolve_run_home_paths(a->p)) {
 		plan_free(&root->plan);
 		return 0;
@@ -201,6 +237,8 @@ bool apply_plan_has_exceptions(const struct apply_plan *a)
 {
 	size_t i;
 
+	if (a->worktrees_left)
+		return true;
 	for (i = 0; i < a->change.root_count; i++)
 		if (a->change.roots[i].plan.excepted.count)
 			return true;

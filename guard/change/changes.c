@@ -267,8 +267,8 @@ static void fold_noise(struct change_list *list, const char *glob)
 	for (i = 0; i < list->count; i++) {
 		struct change *c = &list->items[i];
 		bool git = c->flags & CHANGE_GIT;
-		bool has_entries = i + 1 < list->count &&
-				   path_below(c[1].path, c->path);
+		bool has_entries =
+			i + 1 < list->count && path_below(c[1].path, c->path);
 		bool noise = !(git && has_entries) &&
 			     (!git || strncmp(glob, ".git/", 5) == 0) &&
 			     changes_make_noise(c, glob);
@@ -392,23 +392,19 @@ int changes_load_by(const struct session *s, const struct state *state,
 	return 0;
 }
 
-static int list_layer(void *arg, const struct session *s,
-		      const struct state *state, size_t index,
-		      struct changes_root *root, struct err *err)
+void changes_free_worktree(struct worktree *w)
 {
-	(void)arg;
-	return changes_scan(s, state, index, root, err);
-}
-
-int changes_load(const struct session *s, const struct state *state,
-		 struct changes *ret, struct err *err)
-{
-	return changes_load_by(s, state, list_layer, NULL, ret, err);
+	free(w->path);
+	free(w->from);
+	free(w->repository);
+	free(w->admin);
+	free(w->branch);
+	free(w->judged);
 }
 
 void changes_free(struct changes *c)
 {
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < c->root_count; i++) {
 		struct changes_root *root = &c->roots[i];
@@ -423,6 +419,9 @@ void changes_free(struct changes *c)
 			delta_free(root->delta);
 		free(root->delta);
 		snapshot_free(&root->base);
+		for (k = 0; k < root->worktrees.count; k++)
+			changes_free_worktree(&root->worktrees.items[k]);
+		VEC_FREE(&root->worktrees);
 		change_list_free(&root->list);
 		free(root->prefix);
 		free(root->where);
@@ -589,10 +588,17 @@ static void add_list_counts(const struct change_list *list,
 	};
 	size_t i;
 
-	ret->total += list->count;
 	for (i = 0; i < list->count; i++) {
 		const struct change *c = &list->items[i];
 
+		if (c->flags & CHANGES_WORKTREE) {
+			bool first = c->flags & CHANGES_WORKTREE_FIRST;
+
+			ret->worktrees += first;
+			ret->total += first;
+			continue;
+		}
+		ret->total++;
 		++*(c->flags & CHANGE_GIT ? &ret->git : kinds[c->kind]);
 		if (!changes_is_moved(list, c))
 			continue;
@@ -637,6 +643,8 @@ void changes_summary(const struct change_counts *counts, struct buf *to)
 		{counts->modified - counts->moved_over, "modified"},
 		{counts->meta, "with other permissions"},
 		{counts->added - counts->moved_to, "added"},
+		{counts->worktrees,
+		 counts->worktrees == 1 ? "worktree" : "worktrees"},
 		{counts->git, "in .git"},
 	};
 
@@ -744,6 +752,7 @@ size_t changes_count_home(const struct changes *c)
 	size_t i, n = 0;
 
 	for (i = 0; home && i < home->list.count; i++)
-		n += !changes_is_apart(&home->list.items[i], true);
+		n += !changes_is_apart(&home->list.items[i], true) ||
+		     (home->list.items[i].flags & CHANGES_WORKTREE_FIRST);
 	return n;
 }

@@ -23,11 +23,35 @@
 #define CHANGES_EDITED_TEXT "  ! CHANGED HERE SINCE THE RUN STARTED"
 /* The path matches `noise` of the profile: lists show only the number. */
 #define CHANGES_NOISE 0x200u
+/* The change is a part of a worktree of git, for which lists have one line: the
+ * first of its changes stands for it (worktrees.h). */
+#define CHANGES_WORKTREE 0x800u
+#define CHANGES_WORKTREE_FIRST 0x20000u
+/* A file that `git worktree add` wrote, as it was written. */
+#define CHANGES_CHECKOUT 0x40000u
 /* The key of the noise globs in the run's record; "~/" in front: in the home
  * directory. */
 #define CHANGES_NOISE_GLOB "noise"
 /* Whether the change matches the glob, and may be noise: sets the flag. */
 bool changes_make_noise(struct change *c, const char *glob);
+
+/* A worktree of git: see worktrees.h. */
+struct worktree {
+	/* In the root, after and before the run; NULL: none. */
+	char *path, *from;
+	size_t owner; /* the root that has the repository, and its path */
+	char *repository;
+	char *admin; /* in that root: ".git/worktrees/x" */
+	char *branch; /* without refs/heads/; NULL: detached, or removed */
+	/* Stands for the path where names are judged: without the directory
+	 * "worktrees" of an agent, whose files no program reads as its own. */
+	char *judged;
+	/* Commits that its reflog got; changed files that the user has not
+	 * committed anywhere and does not ignore, of worktrees_count(). */
+	size_t commits, files;
+	bool counted;
+	bool named; /* an apply takes it */
+};
 
 /*
  * One directory that a run has a layer over: the project, one of --cow, or the
@@ -46,6 +70,8 @@ struct changes_root {
 	/* The changes in a .git are taken, too: a path names one. */
 	bool git_taken;
 	bool lfs_taken; /* objects of git-lfs alone: --commits */
+	VEC(struct worktree) worktrees; /* with files in the root */
+	bool worktrees_listed; /* each has a line */
 	/* For a filtered list: all changes, borrowed; else NULL. */
 	const struct change_list *all;
 	/* The base and the result that the list compares, owned; NULL: the list
@@ -166,6 +192,8 @@ bool changes_complete(const struct changes *c);
  * run (discard of paths, purge). */
 int changes_edit_layer(struct session *s, struct err *err);
 void changes_free(struct changes *c);
+/* Frees all that *w owns. */
+void changes_free_worktree(struct worktree *w);
 /* The same changes with lists of their own, to filter them; all else is
  * borrowed. To free before *from. */
 struct changes changes_borrow(const struct changes *from);
@@ -220,7 +248,8 @@ size_t changes_total(const struct changes *c);
 
 struct change_counts {
 	size_t total, deleted, modified, type, meta, added;
-	size_t git; /* in a .git: not part of the five counts above */
+	/* In a .git, and worktrees: not part of the five counts above. */
+	size_t git, worktrees;
 	/* Moves, and how many of the deleted, the modified and the added
 	 * changes are halves of a move. */
 	size_t moved, moved_from, moved_over, moved_to;

@@ -67,7 +67,7 @@ void changes_add_caches(struct change_list *home, struct change_list *from)
 
 bool changes_is_apart(const struct change *c, bool home)
 {
-	return c->flags & CHANGES_NOISE ||
+	return c->flags & (CHANGES_NOISE | CHANGES_WORKTREE) ||
 	       (home ? changes_is_cache(c->path)
 		     : (c->flags & CHANGE_GIT) != 0);
 }

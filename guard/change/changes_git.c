@@ -155,10 +155,11 @@ void changes_git_make(const struct changes_root *root, struct changes_git *ret)
 		bool deleted = c->kind == CHANGE_DELETED;
 		const struct git_part itself = {
 			.what = "repository",
-			.runs = c->kind == CHANGE_ADDED,
+			.runs = c->kind == CHANGE_ADDED &&
+				!(c->flags & CHANGES_CHECKOUT),
 		};
 
-		if (!(c->flags & CHANGE_GIT))
+		if (!(c->flags & CHANGE_GIT) || c->flags & CHANGES_WORKTREE)
 			continue;
 		if (part && !part->what) {
 			if (is_dir_change(c))

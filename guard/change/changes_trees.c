@@ -10,6 +10,7 @@
 #include "guard/change/applied_base.h"
 #include "guard/change/apply_log.h"
 #include "guard/change/delta.h"
+#include "guard/change/worktrees.h"
 #include "guard/state/context.h"
 #include "overlay/session_base.h"
 #include "restore/result.h"
@@ -177,6 +178,25 @@ static int list_trees(void *arg, const struct session *s,
 		       : 0;
 }
 
+/* --- all roots --- */
+
+static int list_layer(void *arg, const struct session *s,
+		      const struct state *state, size_t index,
+		      struct changes_root *root, struct err *err)
+{
+	(void)arg;
+	return changes_scan(s, state, index, root, err);
+}
+
+int changes_load(const struct session *s, const struct state *state,
+		 struct changes *ret, struct err *err)
+{
+	if (changes_load_by(s, state, list_layer, NULL, ret, err) < 0)
+		return -err->num;
+	worktrees_find(s, ret);
+	return 0;
+}
+
 static int load_trees(struct context *c, struct session *s, bool scan_live,
 		      struct changes *ret, struct err *err)
 {
@@ -198,6 +218,8 @@ static int load_trees(struct context *c, struct session *s, bool scan_live,
 	if (context_store(c, l.stored ? STORE_READ : STORE_WRITE, err) < 0)
 		return -err->num;
 	got = changes_load_by(s, &c->state, list_trees, &l, ret, err);
+	if (got == 0)
+		worktrees_find(s, ret);
 	ret->stored = got == 0 && l.stored;
 	return got;
 }

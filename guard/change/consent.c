@@ -7,7 +7,8 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/pathset.h"
-#include "guard/change/changes.h"
+#include "base/sorted.h"
+#include "guard/change/worktrees.h"
 #include "guard/rules/risk.h"
 #include "snapshot/store/content.h"
 
@@ -274,6 +275,11 @@ static void judge_entry(const struct consent_root *root, const char *path,
 			const struct entry *from, const struct entry *to,
 			struct risks *ret)
 {
+	const struct change_list *list = &root->changes->list;
+	const struct change *c =
+		FIND_BY_PATH(path, list->items, list->count, path);
+	auto_free char *named =
+		worktrees_judged_path(root->changes, path, root->hooks);
 	struct judged_entry j = {root, from, to};
 	struct risk_file f = {
 		.path = path,
@@ -282,6 +288,7 @@ static void judge_entry(const struct consent_root *root, const char *path,
 		.old_size = from->size,
 		.now_size = to->size,
 		.above = root->above,
+		.named = named,
 		.hooks = root->hooks,
 		.links = root->links,
 		.read = read_entry,
@@ -289,7 +296,8 @@ static void judge_entry(const struct consent_root *root, const char *path,
 		.arg = &j,
 	};
 
-	if (!root->home || !changes_is_cache(path))
+	if (!(c && c->flags & CHANGES_CHECKOUT) &&
+	    (!root->home || !changes_is_cache(path)))
 		risk_judge_critical(&f, ret);
 }
 

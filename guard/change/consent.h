@@ -21,6 +21,8 @@ struct consent_copy {
 	bool in_git; /* the run has a copy in a .git, which is left out */
 };
 
+struct changes_root;
+
 /* What the user said; all lists are NULL-terminated and owned, or NULL. */
 struct consent {
 	char **paths; /* absolute; each allows all that is refused there */
@@ -51,6 +53,7 @@ struct consent_root {
 	const struct entry *begun;
 	char *const *gits; /* of changeset_root */
 	bool home; /* caches of it are no risk */
+	const struct changes_root *changes; /* with its worktrees, counted */
 };
 
 /* Frees the lists. */

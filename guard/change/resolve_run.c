@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/change/worktrees.h"
 #include "guard/state/report.h"
 #include "restore/plan/unit.h"
 #include "overlay/session_list.h"
@@ -495,6 +496,8 @@ void resolve_run_filter(const struct resolved_run *p, struct changes *c)
 	const char *const none[] = {NULL};
 	size_t i;
 
+	if (p->paths)
+		worktrees_show(c);
 	for (i = 0; p->paths && i < c->root_count; i++)
 		changes_filter(&c->roots[i].list,
 			       p->paths[i] ? (const char *const *)p->paths[i]
@@ -660,6 +663,38 @@ void resolve_run_add_halves(const struct changes *c, char ***lists, bool only,
 			    text_count(h.count - HALVES_SHOWN, "moved file"));
 }
 
+static void add_below(char ***paths, const char *dir, const char *name)
+{
+	auto_free char *path = dir ? path_join(dir, name) : NULL;
+
+	if (path)
+		mem_list_add(paths, path);
+}
+
+/* A path that names a worktree, unless the user had it, names its files, its
+ * .git and its directory in the repository. */
+static void add_worktrees(struct resolved_run *p, struct changes *c)
+{
+	size_t i, k;
+
+	for (i = 0; i < c->root_count; i++)
+		for (k = 0; k < c->roots[i].worktrees.count; k++) {
+			struct worktree *w = &c->roots[i].worktrees.items[k];
+			char ***owner = &p->paths[w->owner];
+
+			w->named = worktrees_named(w, p->paths[i]);
+			if (!w->named || worktrees_is_old(w))
+				continue;
+			add_below(&p->paths[i], w->path, "");
+			add_below(&p->paths[i], w->path, ".git");
+			add_below(&p->paths[i], w->from, "");
+			add_below(&p->paths[i], w->from, ".git");
+			add_below(owner, w->admin, "");
+			/* Files that git obeys are named one by one. */
+			add_below(owner, w->admin, "commondir");
+		}
+}
+
 void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
 			   const char *done)
 {
@@ -673,6 +708,7 @@ void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
 	if (p->within_roots)
 		view.across.count = 0;
 	resolve_run_add_halves(&view, p->paths, p->only, done);
+	add_worktrees(p, c);
 }
 
 void resolved_run_free(struct resolved_run *p)

@@ -180,7 +180,8 @@ static void warn_of_git(const struct apply *a)
 	AUTO(changes_git) struct changes_git git = {0};
 	size_t i;
 
-	if (!resolve_run_names_git(resolve_run_paths(a->in.p, 0)))
+	if (a->commits.moves.count ||
+	    !resolve_run_names_git(resolve_run_paths(a->in.p, 0)))
 		return;
 	changes_git_make(root, &git);
 	for (i = 0; i < git.count; i++)
@@ -262,7 +263,8 @@ static int commit_only(struct apply *a, struct err *err)
 			    "a branch can hold only files of the project: name "
 			    "no other paths");
 	a->in.consent.off = true;
-	if (apply_plan_make(&a->in, RESOLVE_THEIRS, err) < 0)
+	if (apply_commits_make(&a->in, &a->commits, err) < 0 ||
+	    apply_plan_make(&a->in, RESOLVE_THEIRS, err) < 0)
 		return -err->num;
 	changeset_unlock(&a->in.change);
 	if (!(output_is_quiet() && a->o->yes) &&
@@ -322,7 +324,7 @@ static int execute(struct apply *a, struct err *err)
 	if (a->commit.on && committing_make(&a->in, &a->commit, false,
 					    wanted_root(a), &commit, err) < 0)
 		return -err->num;
-	if (a->o->commits && apply_commits_write(&a->in, &a->commits, err) < 0)
+	if (apply_commits_write(&a->in, &a->commits, err) < 0)
 		return -err->num;
 	if (apply_plan_execute(&a->in, is_complete(a),
 			       a->in.commits || run_names_git(a->in.p),
@@ -346,8 +348,7 @@ static int plan_and_execute(struct apply *a, struct err *err)
 	/* --commits refuses, and names them. */
 	if (!a->o->commits)
 		apply_report_head(&a->in.p->session);
-	if ((a->o->commits &&
-	     apply_commits_make(&a->in, &a->commits, err) < 0) ||
+	if (apply_commits_make(&a->in, &a->commits, err) < 0 ||
 	    apply_consent_plan(&a->consent, err) < 0)
 		return -err->num;
 	judged_run_end(a->in.p, &a->consent.judged);

@@ -11,6 +11,7 @@
 #include "guard/cli/risk_show.h"
 #include "guard/cli/verdict_show.h"
 #include "guard/change/live.h"
+#include "guard/change/worktrees.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
 #include "restore/git/textdiff.h"
@@ -44,6 +45,30 @@ static void write_extras_json(const struct session *s, const struct changes *c,
 static const char *root_path(const struct session *s, size_t i)
 {
 	return i < s->root_count ? s->roots[i].path : s->home;
+}
+
+/* [{"root", "path", "from", "branch", "commits", "files"}] */
+static void write_worktrees_json(const struct session *s,
+				 const struct changes *c, struct jsonstream *to)
+{
+	size_t i, k;
+
+	jsonstream_open(to, "worktrees", '[');
+	for (i = 0; i < c->root_count; i++)
+		for (k = 0; k < c->roots[i].worktrees.count; k++) {
+			const struct worktree *w =
+				&c->roots[i].worktrees.items[k];
+			json_t *object = json_object();
+
+			jsonout_text(object, "root", root_path(s, i));
+			jsonout_text(object, "path", w->path);
+			jsonout_text(object, "from", w->from);
+			jsonout_text(object, "branch", w->branch);
+			jsonout_number(object, "commits", w->commits);
+			jsonout_number(object, "files", w->files);
+			jsonstream_put(to, NULL, object);
+		}
+	jsonstream_close(to, ']');
 }
 
 /* Files that no text was printed of. */
@@ -112,6 +137,7 @@ static void print_diff(const struct session *s, struct changes *c,
 		for (k = 0; k < c->root_count; k++)
 			diffshow_moves(&c->roots[k], root_path(s, k), &to);
 		jsonstream_close(&to, ']');
+		write_worktrees_json(s, c, &to);
 		jsonstream_put(&to, "agent", agent_show_json(s));
 		jsonstream_close(&to, '}');
 		return;
@@ -127,9 +153,13 @@ static void print_diff(const struct session *s, struct changes *c,
 		risk_show_verdict(verdict, styled_out());
 	}
 	if (form != FORM_TEXT) {
-		for (i = 0; i < c->root_count; i++)
+		for (i = 0; i < c->root_count; i++) {
+			if (form == FORM_STAT)
+				listing_worktrees(&c->roots[i], false,
+						  styled_out());
 			diffshow_lines(&c->roots[i],
 				       j->count ? &j->views[i] : NULL, o);
+		}
 		return;
 	}
 	print_texts(s, c, j, o);
@@ -242,8 +272,12 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 
 	if (o->risk)
 		keep_risky(s, c, o->risk);
-	for (i = 0; i < c->root_count; i++)
+	if (o->full)
+		worktrees_show(c);
+	for (i = 0; i < c->root_count; i++) {
+		worktrees_count(&c->roots[i]);
 		diffshow_sort(&c->roots[i].list);
+	}
 	if (verdicts || o->exit_code || o->form == FORM_NAME_STATUS) {
 		complete = judgement_make(s, c, bytes_to_read(o), &j);
 		ret->severe = is_severe(&j);

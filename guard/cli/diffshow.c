@@ -342,7 +342,8 @@ static bool has_text(const struct view *v, size_t i)
 {
 	const struct change *c = v->items[i].change;
 
-	return v->folds.of_entry[i] ? !fold_hides_text(v, i)
+	return v->folds.of_entry[i] ? !fold_hides_text(v, i) &&
+					      !(c->flags & CHANGES_CHECKOUT)
 				    : !(c->flags & CHANGES_NOISE) &&
 					      c->kind != CHANGE_ADDED &&
 					      changes_is_moved(v->list, c);
@@ -492,7 +493,8 @@ static void print_stat(const struct changes_root *g, struct view *view,
 			moves = true;
 			stat_moves(g, to);
 		}
-		if (changes_is_moved(list, c))
+		if (changes_is_moved(list, c) ||
+		    (!fold && c->flags & CHANGES_WORKTREE))
 			continue;
 		if (!fold || fold->kind == FOLD_NONE)
 			stat_change(g, marks, c, to);

@@ -216,6 +216,7 @@ json_t *jsonout_counts(const struct change_counts *n)
 	jsonout_number(counts, "meta", n->meta);
 	jsonout_number(counts, "added", n->added);
 	jsonout_number(counts, "git", n->git);
+	jsonout_number(counts, "worktrees", n->worktrees);
 	jsonout_number(counts, "moved", n->moved);
 	return counts;
 }

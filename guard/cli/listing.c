@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/change/worktrees.h"
 #include "restore/git/textdiff.h"
 
 /* The lists of a root, in their order. */
@@ -202,6 +203,25 @@ static void print_git_section(const struct changes_root *g, struct styled *to)
 	}
 }
 
+void listing_worktrees(const struct changes_root *g, bool title,
+		       struct styled *to)
+{
+	size_t n = g->worktrees_listed ? g->worktrees.count : 0, i;
+
+	if (n && title)
+		print_title(g->where, "Worktrees",
+			    ", not applied unless a path names them", n, to);
+	for (i = 0; i < n; i++) {
+		const struct worktree *w = &g->worktrees.items[i];
+		AUTO(buf) struct buf b = {0};
+
+		styled_name(&b, g->prefix, w->path ?: w->from);
+		buf_add_text(&b, ": ");
+		worktrees_text(w, &b);
+		styled_line(to, LINE_ROW, "worktree %s", buf_text(&b));
+	}
+}
+
 /* ---- other groups ---- */
 
 struct group_row {
@@ -300,6 +320,7 @@ void listing_print(struct changes *c, const struct view *views,
 	size_t noise = 0, caches = 0, g, i;
 
 	for (g = 0; g < c->root_count; g++) {
+		listing_worktrees(&c->roots[g], true, to);
 		for (i = 0; i < sizeof(sections) / sizeof(*sections); i++)
 			if (&sections[i] == SECTION_MOVED)
 				print_moves(&c->roots[g], to);

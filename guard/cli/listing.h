@@ -24,6 +24,10 @@ void listing_fold(const struct view *v, const struct fold *fold,
  * nothing. */
 size_t listing_deleted(const struct view *v, struct styled *to);
 
+/* One line for each worktree with its files in the root. */
+void listing_worktrees(const struct changes_root *g, bool title,
+		       struct styled *to);
+
 /* One line for each directory with entries outside of .git that keep their
  * owner and get another group (changes_group_alone()). prefix: before the
  * paths. Returns the number of the entries. to: NULL prints nothing. */

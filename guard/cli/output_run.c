@@ -123,7 +123,7 @@ static void print_next_commands(const struct session *s,
 					       : "discard") +
 			   1 + strlen(next.label));
 	print_next(&next, "diff", "", "show the changes");
-	if (n->total)
+	if (n->total > n->worktrees)
 		print_next(&next, "review", "", "decide on each change");
 	if (heads)
 		print_next(&next, COMMITS, "", "apply its commits and files");
@@ -133,7 +133,7 @@ static void print_next_commands(const struct session *s,
 	if (repository)
 		print_next(&next, "apply", ". .git",
 			   "apply its files and its new repository");
-	if (n->total > n->git)
+	if (n->total > n->git + n->worktrees)
 		print_next(&next, "apply", "",
 			   lost	  ? "apply the files, not the moved branches"
 			   : refs ? "apply the files without the commits"
@@ -172,6 +172,7 @@ void output_run_summary(const struct session *s, struct changes *c,
 	output_print("run %s: %s", session_label(s), buf_text(&sum));
 	risk_show_verdict(&verdict, styled_err());
 	for (i = 0; i < c->root_count; i++) {
+		listing_worktrees(&c->roots[i], false, styled_err());
 		fold_make(&j.views[i], false);
 		print_group_summary(&c->roots[i], &j.views[i]);
 	}

@@ -480,6 +480,7 @@ static int review_on_screen(struct review_session *v, const char *note,
 static int load_review(struct review_session *v, struct err *err)
 {
 	struct apply_plan *a = v->a;
+	struct apply_commits none = {0};
 	struct err missing;
 	size_t i;
 
@@ -491,6 +492,7 @@ static int load_review(struct review_session *v, struct err *err)
 			    session_label(&a->p->session), "~");
 	a->p->within_roots = true;
 	if (apply_plan_load(a, err) < 0 ||
+	    apply_commits_make(a, &none, err) < 0 ||
 	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
 		return -err->num;
 	changeset_unlock(&a->change);

@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "base/vec.h"
+#include "guard/change/worktrees.h"
 #include "guard/cli/jsonout.h"
 
 /* Bytes that are read for the verdict: they hold the end of a run up. */
@@ -77,6 +78,8 @@ int judged_run_load(struct context *c, const struct resolved_run *p,
 	size_t i;
 
 	*ret = (struct judged_run){.complete = !resolve_run_has_paths(p)};
+	for (i = 0; loaded && i < loaded->root_count; i++)
+		worktrees_count(&loaded->roots[i]);
 	if (loaded && loaded->stored)
 		ret->changes = changes_borrow(loaded);
 	else if (changes_load_own(c, s, &ret->changes, err) < 0)

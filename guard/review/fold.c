@@ -70,8 +70,12 @@ static bool is_dir(const struct change *c)
 /* Entries that no fold and no line of its own has. */
 static bool is_elsewhere(const struct view *v, size_t i)
 {
-	const struct change *c = v->items[i].change;
+	const struct view_entry *e = &v->items[i];
+	const struct change *c = e->change;
 
+	/* A loss in a worktree is listed by itself. */
+	if (c->flags & CHANGES_WORKTREE)
+		return view_level(e) < RISK_CRITICAL || c->flags & CHANGE_GIT;
 	return changes_is_apart(c, v->home) || changes_is_moved(v->list, c);
 }
 

@@ -7,6 +7,7 @@
 #include "base/pathset.h"
 #include "base/sorted.h"
 #include "base/vec.h"
+#include "guard/change/worktrees.h"
 #include "guard/review/review.h"
 #include "guard/review/view.h"
 #include "snapshot/tree/tree.h"
@@ -88,8 +89,10 @@ static int add_review_entry(void *arg, const char *path,
 	size_t at, i;
 
 	(void)err;
+	/* A worktree is applied as a whole. */
 	if (!*path || entry_same_state(old, now) ||
-	    !pathset_contains(&m->wanted_paths, path))
+	    !pathset_contains(&m->wanted_paths, path) ||
+	    (m->options->changes && worktrees_leave(m->options->changes, path)))
 		return 0;
 	at = INDEX_BY_PATH(path, m->here.items, m->here.count, path);
 	if (at < m->here.count && strcmp(m->here.items[at].path, path) == 0 &&

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/vec.h"
+#include "guard/change/worktrees.h"
 #include "restore/entry_compare.h"
 #include "restore/git/moves.h"
 
@@ -84,6 +85,7 @@ void view_of_changes(const struct changes_root *root, struct view *ret)
 		.home = root->home,
 		.root = root,
 	};
+	worktrees_count(root);
 	add_entries(ret, &root->list);
 	VEC_SORT(ret, compare_entries);
 }
@@ -402,14 +404,17 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 {
 	const struct change *c = e->change;
 	struct judged_file judged = {v->root, c, old, now};
+	auto_free char *named = NULL;
 	struct risk_file f;
 
 	if (e->judged || !v->root)
 		return;
 	e->judged = true;
-	if (v->home && changes_is_cache(c->path))
+	if (c->flags & CHANGES_CHECKOUT ||
+	    (v->home && changes_is_cache(c->path)))
 		return;
 	know_places(v);
+	named = worktrees_judged_path(v->root, c->path, v->hooks);
 	f = (struct risk_file){
 		.path = c->path,
 		.old_mode = c->old.mode,
@@ -417,6 +422,7 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 		.old_size = c->old.size,
 		.now_size = c->now.size,
 		.above = v->root->above,
+		.named = named,
 		.hooks = v->hooks,
 		.links = &v->links,
 		.acl = (c->flags & CHANGE_ACL) != 0,
@@ -437,7 +443,8 @@ bool view_is_suspect(struct view *v, const struct view_entry *e)
 
 	if (e->judged || !c->now.mode)
 		return !e->judged;
-	if (v->home && changes_is_cache(c->path))
+	if (c->flags & CHANGES_CHECKOUT ||
+	    (v->home && changes_is_cache(c->path)))
 		return false;
 	know_places(v);
 	for (i = 0; i < v->links.count; i++)

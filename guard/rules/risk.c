@@ -77,14 +77,15 @@ static void judge_generated(const struct risk_file *f,
 static const struct risk_rule *find_name_rule(const struct risk_file *f,
 					      enum risk_as *ret_as)
 {
-	auto_free char *path = f->above ? path_join(f->above, f->path) : NULL;
+	const char *named = f->named ? f->named : f->path;
+	auto_free char *path = f->above ? path_join(f->above, named) : NULL;
 	const struct risk_rule *rule, *placed;
 	enum risk_as placed_as;
 	size_t i;
 
 	if (S_ISDIR(f->now_mode))
 		return NULL;
-	rule = risk_name_rule(f->path, ret_as);
+	rule = risk_name_rule(named, ret_as);
 	placed = path ? risk_name_rule(path, &placed_as) : NULL;
 	if (placed && (!rule || placed->level > rule->level)) {
 		*ret_as = placed_as;
@@ -105,7 +106,7 @@ static const struct risk_rule *find_name_rule(const struct risk_file *f,
 		}
 	}
 	if (!rule && S_ISLNK(f->now_mode))
-		rule = risk_link_rule(path ? path : f->path);
+		rule = risk_link_rule(path ? path : named);
 	return rule;
 }
 
@@ -119,8 +120,10 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 	const char *name;
 	enum risk_as as = AS_NAME;
 
-	if (in_git)
+	if (in_git) {
 		alias.path = in_git;
+		alias.named = NULL;
+	}
 	name = path_name(f->path);
 	if (!f->now_mode) {
 		if (S_ISDIR(f->old_mode) && strcmp(name, ".git") == 0)

@@ -62,6 +62,8 @@ struct risk_file {
 	uint64_t old_size, now_size;
 	/* Stands in front of the names in the root: risk_above(). */
 	const char *above;
+	/* Stands for the path where rules of names are asked; or NULL. */
+	const char *named;
 	const char *hooks; /* risk_hooks_dir(), or NULL */
 	const struct risk_links *links; /* or NULL */
 	const char *twin; /* the name that this new one is a twin of, or NULL */

@@ -171,6 +171,7 @@ int gitimport_index(struct gitimport *im, struct store *store, const char *dir,
 	char *const arguments[] = {"read-tree", "-i", "-m", old, now, NULL};
 	auto_close int fd = -1;
 
+	(void)unlinkat(im->run.dirfd, INDEX, 0);
 	if (index) {
 		fd = openat(im->run.dirfd, INDEX,
 			    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |

@@ -111,9 +111,7 @@ static bool part_ok(const char *part, size_t len)
 	return true;
 }
 
-/* Whether the name is valid as a complete ref ("refs/heads/x"), as
- * git-check-ref-format(1) has it, and no longer than a file's may be. */
-static bool gittips_ref_ok(const char *name)
+bool gittips_ref_ok(const char *name)
 {
 	if (strncmp(name, "refs/", 5) != 0 || strlen(name) > REF_MAX)
 		return false;

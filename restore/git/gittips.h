@@ -31,6 +31,10 @@ bool gittips_read_id(const char *text, struct gitid *ret);
 /* Compares two ids as qsort(3) and bsearch(3) want it. */
 int gittips_compare_ids(const void *a, const void *b);
 
+/* Whether the name is valid as a complete ref ("refs/heads/x"), as
+ * git-check-ref-format(1) has it, and no longer than a file's may be. */
+bool gittips_ref_ok(const char *name);
+
 /* Receives a ref: its full name, and its id; NULL: the ref is symbolic. */
 typedef int gitid_each_ref(void *arg, const char *name, const struct gitid *id,
 			   struct err *err);

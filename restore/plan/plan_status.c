@@ -20,7 +20,7 @@
 
 enum status_file {
 	STATUS_NONE,
-	STATUS_GIT, /* the index of git */
+	STATUS_GIT, /* an index of git: also that of a worktree or module */
 	STATUS_HG, /* the dirstate of hg; of sl, where it has the same format */
 	STATUS_OPAQUE, /* also has the additions of the user */
 	STATUS_CACHE, /* has nothing else */
@@ -53,7 +53,9 @@ static enum status_file classify(const char *path)
 
 		if (end && (rows[i].rest[len - 1] == '/'
 				    ? strncmp(rest, rows[i].rest, len) == 0
-				    : strcmp(rest, rows[i].rest) == 0))
+				    : strcmp(rest, rows[i].rest) == 0 ||
+					      (rows[i].kind == STATUS_GIT &&
+					       path_ends(rest, "/index"))))
 			return rows[i].kind;
 	}
 	return STATUS_NONE;

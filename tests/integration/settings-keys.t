@@ -69,6 +69,7 @@ gives 0 'no run without an agent reads a key of an agent' guard run \
 	--agent none -- sh -c 'grep -rs GEHEIM ~; cat ~/.pi/agent/models.json'
 silent "$out" GEHEIM
 says "$out" '"plain": "seen"'
+says "$out" '"args": ["--api-key", "", "-H",'
 while read -r agent; do
 	[ "$agent" != default ] || continue
 	gives 0 "$agent starts with the keys of its settings" guard run \
@@ -149,7 +150,7 @@ gives 0 'one that a run has changed stays' \
 	guard run --agent cn -- cat "$HOME/.continue/config.yaml"
 is "$(cat "$out")" 'own: 1' 'it has the change'
 
-# --- entries without a copy ---
+# --- what stays behind ---
 mkdir "$HOME/.claude/plugins/cache"
 gives 0 'a directory of plugins without any is not named' \
 	guard run --agent claude -- true
@@ -204,7 +205,6 @@ says "$out" 0
 
 # --- a run cannot take a key away ---
 manifest "$HOME" >"$T/before"
-# shellcheck disable=SC2016
 gives 0 'a run tries to replace settings' guard run --name evil -- sh -c '
 	for file in ~/.config/opencode/opencode.json ~/.pi/agent/models.json \
 		~/.claude/hooks/d.sh; do

@@ -1,0 +1,369 @@
+#include "guard/change/worktrees.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/dirtree.h"
+#include "base/path.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "guard/rules/risk.h"
+#include "restore/git/gitcopies.h"
+
+#define WORKTREES ".git/worktrees"
+
+bool worktrees_is_old(const struct worktree *w)
+{
+	return w->path && w->from && strcmp(w->path, w->from) == 0;
+}
+
+/* --- recognition --- */
+
+/* A file before or after the run; "": it cannot be read. */
+static void read_side(const struct changes_root *root, const char *dir,
+		      const char *name, bool now, struct buf *to)
+{
+	auto_free char *path = path_join(dir, name);
+	const struct change *c =
+		FIND_BY_PATH(path, root->list.items, root->list.count, path);
+	uint32_t mode = !c ? S_IFREG : now ? c->now.mode : c->old.mode;
+	struct err ignored;
+
+	if (S_ISREG(mode))
+		(void)changes_read(root, path, mode, c && now, to, &ignored);
+	(void)buf_text(to);
+}
+
+/* A file of one line, without its end; NULL: it is none. */
+static char *read_line(const struct changes_root *root, const char *dir,
+		       const char *name, bool now)
+{
+	AUTO(buf) struct buf text = {0};
+	size_t len;
+
+	read_side(root, dir, name, now, &text);
+	len = strcspn(buf_text(&text), "\n");
+	return len && len + 1 == text.len ? mem_strndup(buf_text(&text), len)
+					  : NULL;
+}
+
+struct finder {
+	const struct session *s;
+	struct changes *c;
+	size_t owner;
+	const char *admin;
+};
+
+/* The path in *ret_root of the files, if both sides are what git writes. */
+static char *find_tree(const struct finder *f, bool now, size_t *ret_root)
+{
+	const struct session *s = f->s;
+	const struct changes_root *owner = &f->c->roots[f->owner];
+	auto_free char *admin = path_join(s->roots[f->owner].path, f->admin);
+	auto_free char *back = mem_printf("gitdir: %s", admin);
+	auto_free char *tree = read_line(owner, f->admin, "gitdir", now);
+	auto_free char *common = read_line(owner, f->admin, "commondir", now);
+	auto_free char *link = NULL;
+	const char *rest;
+
+	if (!tree || !common || strcmp(common, "../..") != 0 ||
+	    !path_ends(tree, "/.git"))
+		return NULL;
+	tree[strlen(tree) - strlen("/.git")] = '\0';
+	*ret_root = session_root_of(s, tree);
+	if (*ret_root == s->root_count &&
+	    (f->c->roots[*ret_root].upper_fd < 0 || !path_below(tree, s->home)))
+		return NULL;
+	rest = path_rest(tree, s->roots[*ret_root].path);
+	if (!path_ok(rest) || !*rest || path_has_part(rest, ".git"))
+		return NULL;
+	link = read_line(&f->c->roots[*ret_root], rest, ".git", now);
+	return link && strcmp(link, back) == 0 ? mem_strdup(rest) : NULL;
+}
+
+/* ".claude/worktrees/x" is "x", since an agent takes no file in it for its
+ * own. Any other path stays. */
+static char *find_judged(const char *path)
+{
+	const char *at = strstr(path, "/worktrees/");
+	const char *part = at;
+
+	while (part && part > path && part[-1] != '/')
+		part--;
+	return part && *part == '.'
+		       ? mem_printf("%.*s%s", (int)(part - path), path,
+				    at + strlen("/worktrees/"))
+		       : mem_strdup(path);
+}
+
+static size_t index_of(const struct change_list *list, const char *path)
+{
+	return INDEX_BY_PATH(path, list->items, list->count, path);
+}
+
+/* Returns the first change at or below the path, or NULL. own: the file that
+ * git writes there. */
+static struct change *mark(struct change_list *list, const char *path,
+			   const char *own)
+{
+	size_t first = path ? index_of(list, path) : list->count, i = first;
+
+	/* New directories with nothing else in front of it. */
+	while (i-- && first < list->count &&
+	       list->items[i].kind == CHANGE_ADDED &&
+	       path_below(path, list->items[i].path))
+		list->items[i].flags |= CHANGES_WORKTREE;
+	for (i = first;
+	     i < list->count && path_below(list->items[i].path, path); i++) {
+		struct change *c = &list->items[i];
+		const char *name = path_rest(c->path, path);
+
+		/* A repository inside, and settings, have their own lines. */
+		if (strcmp(name, own) == 0 ||
+		    (*own == 'g' && strcmp(name, "commondir") == 0))
+			c->flags |= CHANGES_WORKTREE |
+				    (c->now.mode ? CHANGES_CHECKOUT : 0);
+		else if (*own == '.' ? !(c->flags & CHANGE_GIT)
+				     : risk_by_name(c->path) <= RISK_NOTE)
+			c->flags |= CHANGES_WORKTREE;
+	}
+	return i > first ? &list->items[first] : NULL;
+}
+
+/* New commits of a log have such a message. */
+static size_t count_commits(const struct changes_root *owner, const char *admin,
+			    bool now)
+{
+	AUTO(buf) struct buf log = {0};
+	const char *at;
+	size_t n = 0;
+
+	read_side(owner, admin, "logs/HEAD", now, &log);
+	for (at = buf_text(&log); (at = strstr(at, "\tcommit: ")); at++)
+		n++;
+	return n;
+}
+
+static void add_worktree(const struct finder *f)
+{
+	struct changes_root *owner = &f->c->roots[f->owner], *root;
+	auto_free char *head = read_line(owner, f->admin, "HEAD", true);
+	struct worktree w = {.owner = f->owner};
+	struct change *first, *old, *git;
+	size_t at = 0, before = 0, was, is;
+	struct gitid id;
+
+	w.path = find_tree(f, true, &at);
+	w.from = find_tree(f, false, &before);
+	if (!w.path)
+		at = before;
+	root = &f->c->roots[at];
+	if (w.path && head && strncmp(head, "ref: refs/heads/", 16) == 0 &&
+	    gittips_ref_ok(head + 5))
+		w.branch = mem_strdup(head + 16);
+	is = count_commits(owner, f->admin, true);
+	was = count_commits(owner, f->admin, false);
+	w.commits = is > was ? is - was : 0;
+	if ((!w.path && !w.from) || (w.path && w.from && at != before) ||
+	    (w.path && !w.branch && !(head && gittips_read_id(head, &id))) ||
+	    (worktrees_is_old(&w) && !w.commits &&
+	     !changes_has(&root->list, w.path))) {
+		changes_free_worktree(&w);
+		return;
+	}
+	w.admin = mem_strdup(f->admin);
+	w.repository = mem_strdup(f->s->roots[f->owner].path);
+	w.judged = find_judged(w.path ?: w.from);
+	first = mark(&root->list, w.path, ".git");
+	old = mark(&root->list, w.from, ".git");
+	git = mark(&owner->list, w.admin, "gitdir");
+	first = first ?: old ?: git;
+	first->flags |= CHANGES_WORKTREE_FIRST;
+	root->worktrees_listed = true;
+	*VEC_ADD(&root->worktrees) = w;
+}
+
+static void list_admins(int root_fd, char ***to)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	auto_close int fd =
+		root_fd < 0 ? -1
+			    : beneath_open(root_fd, WORKTREES,
+					   O_RDONLY | O_DIRECTORY, 0, &ignored);
+	size_t i;
+
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *admin =
+			path_join(WORKTREES, list.items[i].name);
+
+		if (!mem_list_has((const char *const *)*to, admin))
+			mem_list_add(to, admin);
+	}
+}
+
+void worktrees_find(const struct session *s, struct changes *c)
+{
+	size_t i, k;
+
+	for (i = 0; i < s->root_count; i++) {
+		AUTO(mem_list) char **admins = NULL;
+
+		/* Worktrees of the user, and new ones. */
+		list_admins(c->roots[i].lower_fd, &admins);
+		list_admins(c->roots[i].upper_fd, &admins);
+		for (k = 0; admins && admins[k]; k++) {
+			const struct finder f = {s, c, i, admins[k]};
+
+			add_worktree(&f);
+		}
+	}
+}
+
+/* --- files --- */
+
+/* The user has committed the bytes. A file that is executed where it is, though
+ * not in the project (a worktree that is .vscode), is judged all the same. */
+static bool is_committed(const struct changes_root *root,
+			 const struct worktree *w, const struct gitcopies *git,
+			 struct change *c)
+{
+	const char *rest = path_rest(c->path, w->path);
+	auto_free char *path = path_join(w->judged, rest);
+	AUTO(buf) struct buf bytes = {0};
+	struct err ignored;
+	enum gitcopy found;
+
+	if (c->kind != CHANGE_ADDED ||
+	    c->flags &
+		    (CHANGE_SETID | CHANGE_NODE | CHANGE_ATTRS | CHANGE_ACL) ||
+	    changes_read(root, c->path, c->now.mode, true, &bytes, &ignored) <
+		    0)
+		return false;
+	found = gitcopies_find(git, rest, &bytes);
+	if (found == GITCOPY_CURRENT &&
+	    risk_by_name(path) <= risk_by_name(rest))
+		c->flags |= CHANGES_CHECKOUT;
+	return found != GITCOPY_NONE;
+}
+
+static void count_files(const struct changes_root *root, struct worktree *w)
+{
+	const struct change_list *list = &root->list;
+	const char *path = w->path ?: w->from;
+	AUTO(gitcopies) struct gitcopies *git = NULL;
+	struct err ignored;
+	size_t i;
+
+	(void)gitcopies_open(w->repository, true, &git, &ignored);
+	for (i = index_of(list, path);
+	     i < list->count && path_below(list->items[i].path, path); i++) {
+		struct change *c = &list->items[i];
+
+		w->files +=
+			!(c->flags & CHANGE_GIT) &&
+			!S_ISDIR(c->now.mode | c->old.mode) &&
+			!(git && ((w->path && is_committed(root, w, git, c)) ||
+				  gitcopies_is_ignored(
+					  git, path_rest(c->path, path))));
+	}
+}
+
+void worktrees_count(const struct changes_root *root)
+{
+	size_t i;
+
+	for (i = 0; i < root->worktrees.count; i++) {
+		struct worktree *w = &root->worktrees.items[i];
+
+		if (!w->counted)
+			count_files(root, w);
+		w->counted = true;
+	}
+}
+
+/* --- users --- */
+
+static bool has_path(const struct worktree *w, const char *path)
+{
+	return (w->path && path_below(path, w->path)) ||
+	       (w->from && path_below(path, w->from));
+}
+
+static const struct worktree *find(const struct changes_root *root,
+				   const char *path)
+{
+	size_t i = root->worktrees.count;
+
+	while (i-- > 0)
+		if (has_path(&root->worktrees.items[i], path))
+			return &root->worktrees.items[i];
+	return NULL;
+}
+
+bool worktrees_leave(const struct changes_root *root, const char *path)
+{
+	const struct worktree *w = find(root, path);
+	const struct change *c =
+		FIND_BY_PATH(path, root->list.items, root->list.count, path);
+
+	return w ? !w->named : c && c->flags & CHANGES_WORKTREE;
+}
+
+char *worktrees_judged_path(const struct changes_root *root, const char *path,
+			    const char *hooks)
+{
+	const struct worktree *w = find(root, path);
+	const char *rest;
+
+	if (!w || !w->path || !path_below(path, w->path))
+		return NULL;
+	rest = path_rest(path, w->path);
+	/* git looks for its hooks below the worktree. */
+	return hooks && path_below(rest, hooks)
+		       ? path_join(".git/hooks", path_rest(rest, hooks))
+		       : path_join(w->judged, rest);
+}
+
+bool worktrees_named(const struct worktree *w, char *const *paths)
+{
+	for (; paths && *paths; paths++)
+		if (has_path(w, *paths))
+			return true;
+	return false;
+}
+
+void worktrees_show(struct changes *c)
+{
+	size_t i, k;
+
+	for (i = 0; i < c->root_count; i++) {
+		struct changes_root *root = &c->roots[i];
+
+		worktrees_count(root);
+		root->worktrees_listed = false;
+		for (k = 0; k < root->list.count; k++)
+			root->list.items[k].flags &=
+				~(CHANGES_WORKTREE | CHANGES_WORKTREE_FIRST);
+	}
+}
+
+void worktrees_text(const struct worktree *w, struct buf *to)
+{
+	buf_add_text(to, !w->path    ? "removed"
+			 : w->branch ? "branch "
+				     : "detached");
+	text_escape_name(to, w->branch ?: "");
+	if (w->path && w->from && !worktrees_is_old(w)) {
+		buf_add_text(to, ", moved from ");
+		text_escape_name(to, w->from);
+	}
+	if (w->path)
+		buf_printf(to, ", %s", text_count(w->commits, "commit"));
+	buf_printf(to, ", %s", text_count(w->files, "file"));
+}
