@@ -188,7 +188,7 @@ static int execute_home_undo(struct context *c, const struct home_versions *h,
 		return -err->num;
 	for (login = u->lost_logins; login && *login; login++)
 		output_print("the login comes back: ~/%s",
-			     text_quote(path_rest(*login, h->path)));
+			     text_shell(path_rest(*login, h->path)));
 	if (!output_confirm(yes,
 			    "guard: restore the home of %s from before run %s, "
 			    "%s?",

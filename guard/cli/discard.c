@@ -89,11 +89,11 @@ static void prepare_put_back(struct context *c, struct session *s,
 			     "back, too (--keep-agent keeps them):",
 			     name);
 	for (i = 0; i < plan->steps.count; i++)
-		output_hint("~/%s", text_quote(plan->steps.items[i].path));
+		output_hint("~/%s", text_shell(plan->steps.items[i].path));
 	for (path = ret->undo.kept; path && *path; path++)
 		output_warn("~/%s stays: a later run of %s changed it too "
 			    "(guard agents %s --undo N)",
-			    text_quote(*path), name, name);
+			    text_shell(*path), name, name);
 }
 
 /* The records of a discard. */
@@ -192,7 +192,9 @@ static size_t count_group_changes(const struct changes_root *groups,
 static char *path_below_prefix(const char *prefix, const char *path)
 {
 	if (*path)
-		return mem_printf("%s%s", prefix, text_quote(path));
+		return mem_printf("%s%s", prefix,
+				  *prefix ? text_shell(path)
+					  : text_quote(path));
 	return *prefix ? mem_strndup(prefix, strlen(prefix) - 1)
 		       : mem_strdup(".");
 }

@@ -81,9 +81,9 @@ gives 0 'a discard takes back what the next session executes' \
 	guard discard -y evil
 says "$err" 'settings of claude for its next session are put back'
 # shellcheck disable=SC2088
-says "$err" "~/'.claude/settings.json'"
+says "$err" "~/.claude/settings.json"
 # shellcheck disable=SC2088
-says "$err" "~/'.claude/commands/do.md'"
+says "$err" "~/.claude/commands/do.md"
 home_has 'the settings are as before, the conversation stays' \
 	'grep dark settings.json && ! grep evil .claude.json &&
 	grep starts .claude.json && ! [ -e commands/do.md ] &&
@@ -100,7 +100,7 @@ in_claude b 'echo "{\"theme\": \"light\"}" >settings.json
 	echo x >~/project/new'
 gives 0 'a setting that a later run changed stays' guard discard -y a
 # shellcheck disable=SC2088
-says "$err" "~/'.claude/settings.json' stays: a later run of claude"
+says "$err" "~/.claude/settings.json stays: a later run of claude"
 home_has 'it is as the later run left it' 'grep light settings.json'
 gives 0 'a discard of every run takes settings back, too' guard discard -y --all
 home_has 'they are as before the later run' 'grep Stop settings.json'
@@ -118,7 +118,7 @@ says "$err" 'the run deleted the login and 3 history files of claude'
 says "$err" 'guard agents claude --undo restores the home'
 gives 1 'the undo of a home asks' guard agents claude --undo
 says "$out" '.claude/projects/x/1.jsonl'
-says "$err" "the login comes back: ~/'.claude/.credentials.json'"
+says "$err" "the login comes back: ~/.claude/.credentials.json"
 gives 0 'the undo of a home brings everything back' guard agents claude --undo -y
 says "$err" 'the home of claude is as before run'
 home_has 'login, conversations and settings are there' \
@@ -194,7 +194,7 @@ killed() {
 killed one 'echo evil >CLAUDE.md; mkdir -p todos; echo data >todos/1.json'
 gives 0 'a discard takes back the settings of a killed run' guard discard -y one
 # shellcheck disable=SC2088
-says "$err" "~/'.claude/CLAUDE.md'"
+says "$err" "~/.claude/CLAUDE.md"
 home_has 'the settings are as before, data stays' \
 	'! [ -e CLAUDE.md ] && [ -e todos/1.json ]'
 killed two 'echo evil >CLAUDE.md'
