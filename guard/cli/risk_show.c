@@ -180,13 +180,31 @@ void risk_show_first(const struct view *v, enum risk_level least, bool late,
 	VEC_FREE(&l.repeats);
 }
 
+/* The length of a text up to its last comma that fits in a line. */
+static size_t fit_names(const char *text)
+{
+	size_t len = text_fit(text, VERDICT_COLUMNS);
+
+	while (text[len] && len && strncmp(text + len - 1, ", ", 2) != 0)
+		len--;
+	return len ? len : strlen(text);
+}
+
 void risk_show_verdict(const struct verdict *v, struct styled *to)
 {
 	size_t i;
 
-	for (i = 0; i < v->count; i++)
-		styled_line(to, LINE_PLAIN, "%s%s" PLAIN " %s%s",
+	for (i = 0; i < v->count; i++) {
+		const char *text = v->items[i].text;
+		size_t len = fit_names(text);
+
+		styled_line(to, LINE_PLAIN, "%s%s" PLAIN " %.*s%s",
 			    style_of(v->items[i].level),
-			    verdict_sign(v->items[i].level), v->items[i].text,
+			    verdict_sign(v->items[i].level), (int)len, text,
 			    v->complete || i ? "" : "  (so far)");
+		for (text += len; *text; text += len) {
+			len = fit_names(text);
+			styled_line(to, LINE_PLAIN, "   %.*s", (int)len, text);
+		}
+	}
 }

@@ -19,6 +19,7 @@
 #define CACHE_MAX 16384
 /* So many names in a directory are one name with their number. */
 #define DIR_LEAST 4
+#define NAMES_MOST 6
 
 static const char *const ids[] = {
 	"no-copy", "work-lost",	   "critical",	   "ref-back",		"high",
@@ -57,7 +58,9 @@ const char *verdict_sign(enum risk_level level)
 /* Names that a line lists, as far as they fit. */
 struct name_list {
 	struct buf *to;
+	size_t columns;
 	size_t listed, total;
+	struct names names; /* that it has */
 	bool full;
 };
 
@@ -65,21 +68,26 @@ static void add_name(struct name_list *l, const char *name, size_t stands_for)
 {
 	auto_free char *more = mem_printf(", and %zu more", l->total);
 	AUTO(buf) struct buf text = {0};
+	size_t i;
 
+	for (i = 0; i < l->names.count; i++)
+		if (strcmp(l->names.items[i], name) == 0)
+			return;
 	buf_printf(&text, "%s%s", l->listed ? ", " : ": ", name);
 	/* The last name needs no room for the number of the others. */
-	l->full = l->full || text_width(buf_text(l->to)) +
-					     text_width(buf_text(&text)) +
-					     (l->listed + stands_for < l->total
-						      ? strlen(more)
-						      : 0) >
-				     VERDICT_COLUMNS;
+	l->full = l->full || l->names.count == NAMES_MOST ||
+		  text_width(buf_text(l->to)) + text_width(buf_text(&text)) +
+				  (l->listed + stands_for < l->total
+					   ? strlen(more)
+					   : 0) >
+			  l->columns;
 	/* A name that is too long by itself leaves room for the next one. */
 	if (l->full && !l->listed)
 		l->full = false;
 	else if (!l->full) {
 		buf_add(l->to, text.data, text.len);
 		l->listed += stands_for;
+		names_add(&l->names, name);
 	}
 }
 
@@ -128,31 +136,73 @@ static size_t count_in_dir(const struct view *v, size_t i,
 	return n;
 }
 
+/* Adds the name of the i-th entry, or of its topmost directory if many wanted
+ * entries are in it; dirs: only which of them. Returns the last entry that the
+ * name stands for. */
+static size_t add_entry_name(struct name_list *l, const struct view *v,
+			     size_t i, const struct match *wanted,
+			     const bool *dirs)
+{
+	const char *path = v->items[i].change->path;
+	AUTO(buf) struct buf name = {0};
+	size_t end, n = count_in_dir(v, i, wanted, &end);
+	bool many = n >= DIR_LEAST;
+
+	text_escape_name(&name, v->prefix);
+	if (many) {
+		text_escape(&name, path, strcspn(path, "/"), false);
+		buf_printf(&name, "/ (%zu)", n);
+	} else {
+		text_escape_name(&name, path);
+	}
+	if (!dirs || *dirs == many)
+		add_name(l, buf_text(&name), many ? n : 1);
+	return many ? end - 1 : i;
+}
+
 /* The directories with many wanted entries, or the other names. */
 static void add_view_names(struct name_list *l, const struct view *v,
 			   const struct match *wanted, bool dirs)
 {
-	size_t i, n, end;
+	size_t i;
 
-	for (i = 0; i < v->count && !l->full; i++) {
-		const char *path = v->items[i].change->path;
-		AUTO(buf) struct buf name = {0};
+	for (i = 0; i < v->count && !l->full; i++)
+		if (is_wanted(wanted, &v->items[i]))
+			i = add_entry_name(l, v, i, wanted, &dirs);
+}
 
-		if (!is_wanted(wanted, &v->items[i]))
-			continue;
-		n = count_in_dir(v, i, wanted, &end);
-		text_escape_name(&name, v->prefix);
-		if (n >= DIR_LEAST) {
-			text_escape(&name, path, strcspn(path, "/"), false);
-			buf_printf(&name, "/ (%zu)", n);
-			i = end - 1;
-		} else {
-			text_escape_name(&name, path);
-			n = 1;
-		}
-		if (dirs == (n >= DIR_LEAST))
-			add_name(l, buf_text(&name), n);
-	}
+/* The home directory comes first, then shells and git. */
+static int rank_of(const struct view *v, const char *id)
+{
+	return v->home ? 0
+	       : strcmp(id, "shell-start") == 0 || strncmp(id, "git-", 4) == 0
+		       ? 1
+		       : 2;
+}
+
+/* One name for each rule. */
+static void add_kind_names(struct name_list *l, const struct judgement *j,
+			   const struct match *wanted)
+{
+	AUTO(mem_list) char **kinds = NULL;
+	size_t i, k;
+	int rank;
+
+	for (rank = 0; rank <= 2; rank++)
+		for (i = 0; i < j->count; i++)
+			for (k = 0; k < j->views[i].count && !l->full; k++) {
+				const struct view *v = &j->views[i];
+				const struct risks *r = &v->items[k].risks;
+
+				if (!is_wanted(wanted, &v->items[k]) ||
+				    !r->count ||
+				    rank_of(v, r->items[0].id) != rank ||
+				    mem_list_has((const char *const *)kinds,
+						 r->items[0].id))
+					continue;
+				mem_list_add(&kinds, r->items[0].id);
+				(void)add_entry_name(l, v, k, wanted, NULL);
+			}
 }
 
 /* --- lines --- */
@@ -187,14 +237,22 @@ static size_t count_entries(const struct judgement *j,
 static void add_names(const struct judgement *j, const struct match *wanted,
 		      size_t total, struct buf *to)
 {
-	struct name_list l = {.to = to, .total = total};
+	bool critical = wanted->level == RISK_CRITICAL;
+	struct name_list l = {
+		.to = to,
+		.columns = critical ? 3 * VERDICT_COLUMNS : VERDICT_COLUMNS,
+		.total = total,
+	};
 	size_t i;
 
+	if (critical)
+		add_kind_names(&l, j, wanted);
 	for (i = 0; i < j->count; i++)
 		add_view_names(&l, &j->views[i], wanted, true);
 	for (i = 0; i < j->count; i++)
 		add_view_names(&l, &j->views[i], wanted, false);
 	end_names(&l);
+	names_free(&l.names);
 }
 
 /* A line of a sentence, the names, and for status a brief text; both begin with
@@ -279,7 +337,7 @@ static void add_risks(const struct judgement *j, enum risk_level level,
 				   : "changes to look at first");
 		add_names(j, &wanted, n, &text);
 	}
-	if (text_width(buf_text(&text)) > VERDICT_COLUMNS) {
+	if (n == 1 && text_width(buf_text(&text)) > VERDICT_COLUMNS) {
 		text.len = text_fit(buf_text(&text), VERDICT_COLUMNS - 3);
 		buf_add_text(&text, "...");
 	}

