@@ -21,7 +21,6 @@
 #define HEADS "refs/heads/"
 #define WORKTREES "worktrees"
 #define LOG_MAX (256u << 20)
-#define NAMES_SHOWN 3
 
 const char *apply_commits_branch(const struct githead *head)
 {
@@ -64,6 +63,20 @@ static const char *const in_progress[] = {
 #define LENGTH(list) (sizeof(list) / sizeof(*(list)))
 #define IN_PROGRESS LENGTH(in_progress)
 
+static bool is_in_progress(const char *dir)
+{
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < IN_PROGRESS; i++) {
+		auto_free char *path = path_join(dir, in_progress[i]);
+
+		if (lstat(path, &st) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool apply_commits_must_wait(const struct session *s,
 			     const struct change_list *list)
 {
@@ -72,13 +85,8 @@ bool apply_commits_must_wait(const struct session *s,
 
 	if (!gitdir_find(s->project, &d))
 		return false;
-	for (i = 0; i < IN_PROGRESS; i++) {
-		auto_free char *path = path_join(d.own, in_progress[i]);
-		struct stat st;
-
-		if (lstat(path, &st) == 0)
-			return true;
-	}
+	if (is_in_progress(d.own))
+		return true;
 	for (i = 0; i < list->count; i++)
 		for (k = 0; k < IN_PROGRESS; k++)
 			if (list->items[i].kind == CHANGE_ADDED &&
@@ -98,21 +106,6 @@ struct place {
 	 * borrowed. */
 	const struct entry *base, *want, *now;
 };
-
-static int is_in_progress(struct store *store, const struct place *p,
-			  const struct entry *git, struct err *err)
-{
-	size_t i;
-	int got = 0;
-
-	for (i = 0; got == 0 && i < IN_PROGRESS; i++) {
-		auto_free char *path = path_join(p->own, in_progress[i]);
-		AUTO(entry) struct entry e = {0};
-
-		got = tree_lookup(store, git, path, &e, err);
-	}
-	return got;
-}
 
 /* The whole .git of the run can be applied if the user's is as the run found
  * it. */
@@ -135,12 +128,18 @@ static int fail_in_progress(const struct apply_plan *a, const struct place *p,
 static int check_states(const struct apply_plan *a, const struct place *p,
 			struct err *err)
 {
-	int got = is_in_progress(a->c->store, p, p->now, err);
+	auto_free char *dir = path_join(p->repo->git, p->own);
+	size_t i;
+	int got = 0;
 
-	if (got > 0)
+	if (is_in_progress(dir))
 		return fail_in_progress(a, p, "your repository", err);
-	if (got == 0)
-		got = is_in_progress(a->c->store, p, p->want, err);
+	for (i = 0; got == 0 && i < IN_PROGRESS; i++) {
+		auto_free char *path = path_join(p->own, in_progress[i]);
+		AUTO(entry) struct entry e = {0};
+
+		got = tree_lookup(a->c->store, p->want, path, &e, err);
+	}
 	return got > 0 ? fail_in_progress(a, p, "the run", err) : got;
 }
 
@@ -492,38 +491,28 @@ static int put_root(struct apply_plan *a, const struct apply_commits *ac,
 	return tree_editor_end(&editor, got, root, err);
 }
 
-static void add_only(struct changeset_root *root, const char *git,
-		     const char *own, const char *file)
-{
-	auto_free char *below = path_join(own, file);
-	auto_free char *path = path_join(git, below);
-
-	mem_list_add(&root->only, path);
-}
-
 /* Reads what moves in these repositories need. */
 static int open_outside(struct apply_plan *a, const struct importer *imp,
 			struct err *err)
 {
 	static const char *const files[] = {
-		"HEAD",
-		"packed-refs",
-		"refs/heads",
-		"logs/refs/heads",
+		"HEAD",	       "index",	     "logs/HEAD", "logs/refs/heads",
+		"packed-refs", "refs/heads",
 	};
-	static const char *const own_files[] = {"HEAD", "index", "logs/HEAD"};
 	struct changeset_root *root = outside_root(a);
 	size_t i, k;
 
 	for (i = 0; i < imp->items.count; i++) {
 		const struct importer_repository *r = &imp->items.items[i];
+		auto_free char *own = path_join(r->path, r->own);
 
-		for (k = 0; r->outside && k < LENGTH(files); k++)
-			add_only(root, r->path, "", files[k]);
-		for (k = 0; r->outside && k < LENGTH(own_files); k++)
-			add_only(root, r->path, r->own, own_files[k]);
-		for (k = 0; r->outside && k < IN_PROGRESS; k++)
-			add_only(root, r->path, r->own, in_progress[k]);
+		for (k = 0; r->outside && k < LENGTH(files); k++) {
+			auto_free char *path = path_join(r->path, files[k]);
+			auto_free char *linked = path_join(own, files[k]);
+
+			mem_list_add(&root->only, path);
+			mem_list_add(&root->only, linked);
+		}
 	}
 	if (!root->only)
 		return 0;
@@ -579,21 +568,29 @@ void apply_commits_free(struct apply_commits *ac)
 	importer_free(&ac->importer);
 }
 
-/* The layer has changed files alone. */
-static int complete_head(struct store *store, const struct place *p,
-			 struct commits_move *m, struct err *err)
+/* The HEADs of a repository in a layer, which has changed files alone. Of a
+ * submodule there no earlier state is known: it only moves on. */
+static int complete_heads(const struct apply_plan *a, const struct place *p,
+			  struct commits_move *m, struct githead *base,
+			  struct err *err)
 {
-	if (m->to.branch || *m->to.id.hex)
-		return 0;
-	if (m->from.branch) {
-		m->to.branch = mem_strdup(m->from.branch);
-		if (githead_find(store, p->want, m->to.branch, &m->to.id, err) <
-		    0)
-			return -err->num;
+	int got = 0;
+
+	if (*p->repo->name) {
+		base->branch =
+			m->from.branch ? mem_strdup(m->from.branch) : NULL;
+		base->id = m->from.id;
+	} else {
+		(void)importer_began(&a->p->session, base);
+	}
+	if (!m->to.branch && !*m->to.id.hex && base->branch) {
+		m->to.branch = mem_strdup(base->branch);
+		got = githead_find(a->c->store, p->want, m->to.branch,
+				   &m->to.id, err);
 	}
 	if (!*m->to.id.hex)
-		m->to.id = m->from.id;
-	return 0;
+		m->to.id = base->id;
+	return got;
 }
 
 static int make_move(struct apply_plan *a, const struct place *p,
@@ -605,7 +602,7 @@ static int make_move(struct apply_plan *a, const struct place *p,
 	if (githead_read(store, p->base, p->own, &base, err) < 0 ||
 	    githead_read(store, p->want, p->own, &m->to, err) < 0 ||
 	    githead_read(store, p->now, p->own, &m->from, err) < 0 ||
-	    complete_head(store, p, m, err) < 0 ||
+	    (p->repo->outside && complete_heads(a, p, m, &base, err) < 0) ||
 	    check_heads(a, p, &base, &m->to, &m->from, err) < 0 ||
 	    check_states(a, p, err) < 0)
 		return -err->num;
@@ -618,7 +615,7 @@ static int make_move(struct apply_plan *a, const struct place *p,
 	if (gitimport_distance(p->repo->im, &m->from.id, &m->to.id,
 			       &m->distance, err) < 0)
 		return -err->num;
-	return p->base == p->now && m->distance.dropped
+	return p->repo->outside && *p->repo->name && m->distance.dropped
 		       ? fail(err, EBUSY, "%s has commits that the run lacks",
 			      text_quote(apply_commits_branch(&m->from)))
 		       : 0;
@@ -722,16 +719,13 @@ static int add_repository(struct apply_plan *a, struct apply_commits *ac,
 	struct store *store = a->c->store;
 	const struct changeset_root *root = commits_root(a, r);
 	AUTO(entry) struct entry base = {0}, want = {0}, now = {0}, made = {0};
-	/* Of a submodule outside no earlier state is known: it only moves on.
-	 */
-	const bool onward = r->outside && *r->name;
-	const struct place p = {r, r->own, onward ? &now : &base, &want, &now};
+	const struct place p = {r, r->own, &base, &want, &now};
 	struct worktrees w = {a, ac, &p};
 	struct err more;
 	int got;
 
 	if (r->outside) {
-		entry_copy(&base, &r->then);
+		base.mode = S_IFDIR;
 		entry_copy(&want, &r->now);
 	} else if (tree_lookup(store, &root->base.root, r->path, &base, err) <
 			   0 ||
@@ -764,31 +758,6 @@ static void add_git(struct apply_plan *a, size_t index, const char *path)
 		mem_list_add(&root->gits, top);
 }
 
-/* The run has commits, and none of them is on a branch that moves. */
-static int fail_elsewhere(const struct apply_plan *a,
-			  const struct apply_commits *ac, struct err *err)
-{
-	const struct importer *imp = &ac->importer;
-	AUTO(buf) struct buf names = {0};
-	size_t i, k, shown = 0;
-
-	for (i = 0; i < imp->items.count; i++) {
-		const struct gitimport_list *list =
-			gitimport_listed(imp->items.items[i].im);
-
-		for (k = 0; k < list->count && shown < NAMES_SHOWN; k++)
-			if (!list->items[k].known)
-				buf_printf(&names, "%s%s", shown++ ? ", " : "",
-					   text_quote(list->items[k].name));
-	}
-	return shown ? err_context(err,
-				   "its commits are on %s (guard import "
-				   "%s imports them)",
-				   buf_text(&names),
-				   session_label(&a->p->session))
-		     : -err->num;
-}
-
 static int add_repositories(struct apply_plan *a, struct apply_commits *ac,
 			    struct err *err)
 {
@@ -815,7 +784,13 @@ static int add_repositories(struct apply_plan *a, struct apply_commits *ac,
 		report_warning("%s does not move: %s", text_quote(r->name),
 			       other.text);
 	}
-	return ac->moves.count ? 0 : fail_elsewhere(a, ac, err);
+	if (ac->moves.count)
+		return 0;
+	return imp->fresh ? err_context(err,
+					"its commits are on no branch that "
+					"moves (guard import %s imports them)",
+					run)
+			  : -err->num;
 }
 
 /* --- named worktrees --- */

@@ -30,8 +30,8 @@ struct importer_repository {
 	char *path; /* of the directory below that root or that layer */
 	char *git; /* the user's directory, absolute */
 	char *own; /* of HEAD and index in it: "" or "worktrees/NAME" */
-	/* The directory before and after the run; of one outside, HEAD alone
-	 * and the changed files. */
+	/* The directory before and after the run; of one outside, only the
+	 * changed files. */
 	struct entry then, now;
 	bool missing; /* the user has none */
 	struct gitimport *im; /* NULL: nothing of it has changed */

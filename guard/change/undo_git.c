@@ -87,65 +87,21 @@ static int find_place(const struct adjustment *a, const char *path,
 		       : 1;
 }
 
-/* The HEADs of one side, of which that in own is compared. */
-struct heads {
-	const struct place *place;
-	const struct entry *git;
-};
-
-/* A HEAD that was at the branch after the action, or is at it now, is the one
- * that was there after the action. */
-static int check_head(const struct heads *h, const char *own, struct err *err)
+/* dir: of a HEAD. */
+static int check_head(const struct adjustment *a, const char *dir,
+		      struct err *err)
 {
-	const struct place *p = h->place;
-	auto_free char *path = path_join(own, "HEAD");
-	AUTO(githead) struct githead head = {0};
+	auto_free char *path = path_join(dir, "HEAD");
 	AUTO(entry) struct entry then = {0}, now = {0};
-	struct err ignored;
 
-	if (githead_read(p->a->store, h->git, own, &head, &ignored) < 0 ||
-	    !head.branch || strcmp(head.branch, p->name) != 0)
-		return 0;
-	if (tree_lookup(p->a->store, &p->base, path, &then, err) < 0 ||
-	    tree_lookup(p->a->store, &p->now, path, &now, err) < 0)
+	if (tree_lookup(a->store, &a->root->base.root, path, &then, err) < 0 ||
+	    tree_lookup(a->store, &a->root->now.root, path, &now, err) < 0)
 		return -err->num;
 	return entry_same_content(&then, &now)
 		       ? 0
 		       : fail(err, EBUSY,
 			      "nothing undone: HEAD has moved to another "
 			      "branch since: git switch to the former one");
-}
-
-static int check_worktree(void *arg, const char *path, const struct entry *e,
-			  struct err *err)
-{
-	auto_free char *own = path_join("worktrees", path);
-
-	return *path && !strchr(path, '/') && S_ISDIR(e->mode)
-		       ? check_head(arg, own, err)
-		       : 0;
-}
-
-static int check_heads(const struct place *p, struct err *err)
-{
-	const struct entry *const sides[] = {&p->base, &p->now};
-	size_t i;
-
-	for (i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
-		struct heads h = {p, sides[i]};
-		AUTO(entry) struct entry trees = {0};
-
-		if (!S_ISDIR(h.git->mode))
-			continue;
-		if (check_head(&h, "", err) < 0 ||
-		    tree_lookup(p->a->store, h.git, "worktrees", &trees, err) <
-			    0 ||
-		    (S_ISDIR(trees.mode) &&
-		     tree_each(p->a->store, &trees, check_worktree, &h, err) <
-			     0))
-			return -err->num;
-	}
-	return 0;
 }
 
 /* A ref without a loose file. then, before: the loose files after and before
@@ -226,7 +182,11 @@ static int adjust_path(void *arg, const char *path, const struct entry *then,
 	if ((!ref && !log && !index) || (then && !S_ISREG(then->mode)) ||
 	    (before && !S_ISREG(before->mode)))
 		return 0;
-	if (path_below(p.name, "refs/heads") && check_heads(&p, err) < 0)
+	/* An action that moves a HEAD changes the index and the reflog beside
+	 * it. */
+	if ((index || strcmp(p.name, "logs/HEAD") == 0 ||
+	     (!before && path_below(p.name, "refs/heads"))) &&
+	    check_head(a, p.git, err) < 0)
 		return -err->num;
 	got = tree_lookup(a->store, &a->root->now.root, path, &now, err);
 	if (got < 0)

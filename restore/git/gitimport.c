@@ -85,7 +85,8 @@ const struct gitimport_list *gitimport_listed(const struct gitimport *im)
 static int open_user(struct gitimport *im, struct err *err)
 {
 	static const char *extensions[] = {"worktreeconfig", "partialclone",
-					   "preciousobjects"};
+					   "preciousobjects",
+					   "relativeworktrees"};
 	unsigned int flags =
 		GIT_REPOSITORY_OPEN_NO_SEARCH | GIT_REPOSITORY_OPEN_NO_DOTGIT;
 	int got;
@@ -532,7 +533,7 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 
 	if (gittips_read(job->store, job->then, job->now, &tips, err) < 0)
 		return -err->num;
-	if (tips.count) {
+	if (tips.count && (!job->local || gittips_has_local(&tips))) {
 		/* Object files that were there before the run are left out at
 		 * first: the user's repository has them, unless it was cleaned
 		 * up since. Only git can tell which object is missing. */

@@ -52,6 +52,7 @@ struct gitimport_job {
 	const char *copy; /* the name of the copy there */
 	const char *to; /* the user's directory, absolute */
 	const char *run_id; /* the prefix is refs/guard/ and this */
+	bool local; /* list nothing if the run only cloned the repository */
 	bool check;
 };
 

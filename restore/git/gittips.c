@@ -540,34 +540,25 @@ int gittips_read(struct store *store, const struct entry *base,
 	return 0;
 }
 
-/* Whether a ref of a remote, or a tag, names the object. */
-static bool is_published(const struct gitrefs *r, const struct gitid *id)
+bool gittips_has_local(const struct gittips *t)
 {
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < r->refs.count; i++)
-		if ((path_below(r->refs.items[i].name, "refs/remotes") ||
-		     path_below(r->refs.items[i].name, "refs/tags")) &&
-		    gittips_compare_ids(&r->refs.items[i].id, id) == 0)
+	for (i = 0; i < t->count; i++) {
+		const struct gittip *tip = &t->items[i];
+
+		if (!tip->name || (!path_below(tip->name, "heads") &&
+				   strcmp(tip->name, "HEAD") != 0))
+			continue;
+		for (k = 0; k < t->count; k++)
+			if (t->items[k].name &&
+			    path_below(t->items[k].name, "remotes") &&
+			    gittips_compare_ids(&t->items[k].id, &tip->id) == 0)
+				break;
+		if (k == t->count)
 			return true;
+	}
 	return false;
-}
-
-int gittips_has_local(struct store *store, const struct entry *git,
-		      struct err *err)
-{
-	AUTO(gitrefs) struct gitrefs r = {.store = store};
-	size_t i;
-
-	r.ref_max = 2 * (GITTIPS_MAX + 1);
-	if (gitrefs_read(&r, git, err) < 0)
-		return -err->num;
-	for (i = 0; i < r.refs.count; i++)
-		if ((path_below(r.refs.items[i].name, "refs/heads") ||
-		     strcmp(r.refs.items[i].name, "HEAD") == 0) &&
-		    !is_published(&r, &r.refs.items[i].id))
-			return 1;
-	return 0;
 }
 
 /* --- HEAD --- */

@@ -94,9 +94,7 @@ void gittips_free(struct gittips *t);
  */
 int gittips_read(struct store *store, const struct entry *base,
 		 const struct entry *git, struct gittips *ret, struct err *err);
-/* 1: HEAD or a branch is at a commit that no ref of a remote and no tag names;
- * 0; or the errors of gittips_read(). */
-int gittips_has_local(struct store *store, const struct entry *git,
-		      struct err *err);
+/* Whether HEAD or a branch is at a commit that no ref of a remote names. */
+bool gittips_has_local(const struct gittips *t);
 
 #endif

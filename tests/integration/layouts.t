@@ -31,7 +31,6 @@ layout() {
 			git -C ../b.git worktree add -q -b f/ü ../p &&
 			git -C ../b.git pack-refs --all
 		;;
-	detached) base m && git worktree add -q --detach ../p ;;
 	separate) base p && git init -q --separate-git-dir ../g.git . ;;
 	link) base p && mv .git ../g.git && ln -s ../g.git .git ;;
 	link-below) base p && mv .git git.d && ln -s git.d .git &&
@@ -59,11 +58,6 @@ layout() {
 			git commit -q -m deep && base ../p &&
 			git submodule -q add ../lib sub &&
 			git submodule -q update --init --recursive &&
-			git commit -q -m sub
-		;;
-	old-submodule)
-		base lib && base ../p && git clone -q ../lib sub &&
-			git submodule --quiet add ../lib sub >&2 &&
 			git commit -q -m sub
 		;;
 	nested)
@@ -103,18 +97,22 @@ WORK
 
 layouts='plain linked bare separate link nested-submodule nested shallow'
 [ "$me" = root ] ||
-	layouts="$layouts detached link-below objects submodule old-submodule
-		inside-submodule worktree-submodule worktree-below"
+	layouts='bare separate link nested-submodule nested link-below objects
+		inside-submodule worktree-submodule worktree-below shallow'
 for l in $layouts; do
 	layout $l
 	state "$T/before"
 	inner=$(printf '%s\n' $subs | sort -r)
 	gives 0 "$l: a run commits" guard run -q -- sh "$HOME/work.sh" $inner
-	run=$(guard status -q | head -n 1)
+	run=$(guard status -q)
 	state "$T/after"
 	ok "$l: nothing of it is in the repository" same "$T/before" "$T/after"
-	gives 1 "$l: a discard asks" guard discard "$run"
-	says "$err" 'that you have not imported'
+	case $l in
+	link | nested*)
+		gives 1 "$l: a discard asks" guard discard "$run"
+		says "$err" 'that you have not imported'
+		;;
+	esac
 	gives 0 "$l: apply --commits" guard apply -q -y --commits "$run"
 	for s in . $subs; do
 		is "$(git -C $s log -1 --format=%s) $(tail -n 1 $s/f)" \
@@ -124,17 +122,48 @@ for l in $layouts; do
 		is "$(git -C $s config core.hooksPath)$(
 			git -C $s rev-parse -q --verify refs/heads/topic)" '' \
 			"$l: $s has no setting and no other branch of the run"
-		[ "$me" = root ] ||
-			ok "$l: $s is whole" git -C $s fsck --strict
 	done
+	[ "$me" != root ] || continue
 	state "$T/applied"
 	gives 0 "$l: undo" guard undo -q -y
 	state "$T/after"
 	ok "$l: undo moves all back" same "$T/before" "$T/after"
-	[ "$me" != root ] || continue
+	case $l in bare | nested*) ;; *) continue ;; esac
 	gives 0 "$l: redo" guard redo -q -y
 	state "$T/after"
 	ok "$l: redo moves all again" same "$T/applied" "$T/after"
+	for s in . $subs; do
+		ok "$l: $s is whole" git -C $s fsck --strict
+	done
+done
+[ "$me" != root ] || finish
+
+# --- a repository outside of the project, and a kill ---
+stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
+[ -x "$stopat" ] || stopat=/opt/guard/build/tests/lib/stopat
+rm -rf "$HOME/linked"
+layout linked
+state "$T/before"
+gives 0 'a run commits for the kills' guard run -q -- sh "$HOME/work.sh"
+run=$(guard status -q)
+at=$((1 + $(od -An -N1 -tu1 /dev/urandom) % 15))
+for at in $at $((at + 15)); do
+	"$stopat" --at $at --below "$HOME/linked" -- \
+		guard apply -q -y --commits "$run" >"$T/x" 2>&1
+	is $? 137 "killed at the call $at"
+	guard apply --continue >"$T/x" 2>&1
+	state "$T/after"
+	if same "$T/before" "$T/after" >"$T/x"; then
+		guard apply -q -y --commits "$run"
+	fi
+	is "$(git log -1 --format=%s) $(git status --short)" \
+		'agent .  M f' "$at: nothing or all is applied"
+	ok "$at: the repository is whole" git fsck --strict
+	gives 0 "$at: undo" guard undo -q -y
+	state "$T/after"
+	ok "$at: moves all back" same "$T/before" "$T/after"
+	git update-ref -d "refs/guard/$run/heads/w"
+	git update-ref -d "refs/guard/$run/heads/topic"
 done
 
 # --- HEAD is elsewhere when the run is applied ---
@@ -157,7 +186,6 @@ elsewhere() {
 
 other="the run began on 'main', you are on 'other'"
 elsewhere plain 'git checkout -q -b other' "$other"
-elsewhere separate 'git branch -m other' "$other"
 elsewhere linked 'git checkout -q -b other; git branch -q -D w' \
 	"the run began on 'w', you are on 'other'"
 rm -rf "$HOME/link"
@@ -177,19 +205,20 @@ hint='which has an upstream: after guard apply --commits, git push'
 for l in plain linked; do
 	rm -rf "$HOME/$l"
 	layout $l
-	git clone -q --bare . "$HOME/up.git" && git remote add up "$HOME/up.git"
 	b=$(git symbolic-ref --short HEAD)
-	gives 0 "$l: a run commits on a branch without an upstream" \
-		guard run -- git commit -q --allow-empty -m x
-	silent "$err" "$hint"
-	git push -q -u up "$b"
+	if [ $l = plain ]; then
+		gives 0 "$l: a run commits on a branch without an upstream" \
+			guard run -- git commit -q --allow-empty -m x
+		silent "$err" "$hint"
+	fi
+	git config "branch.$b.remote" up
+	git config "branch.$b.merge" "refs/heads/$b"
 	gives 0 "$l: a run commits on a branch with one" \
 		guard run -- git commit -q --allow-empty -m x
 	says "$err" "commits on '$b', $hint"
-	gives 0 "$l: a run without a commit" guard run -- sh -c 'echo n >new'
-	silent "$err" "$hint"
-	rm -rf "$HOME/up.git"
 done
+gives 0 'a run without a commit' guard run -- sh -c 'echo n >new'
+silent "$err" "$hint"
 
 # --- a worktree that the run makes ---
 rm -rf "$HOME/plain"
@@ -206,7 +235,7 @@ gives 0 'a run commits on a branch without a worktree' \
 	guard run -q --name aside -- sh -ec 'git checkout -q -b aside
 	git commit -q --allow-empty -m a; git checkout -q main'
 gives 1 'apply --commits has nothing to move' guard apply -y --commits aside
-says "$err" "its commits are on 'heads/aside' (guard import aside imports them)"
+says "$err" "(guard import aside imports them): run aside has no commits on 'main'"
 
 # --- a submodule that the run adds ---
 base "$HOME/lib"
