@@ -32,8 +32,10 @@ static void read_side(const struct changes_root *root, const char *dir,
 	uint32_t mode = !c ? S_IFREG : now ? c->now.mode : c->old.mode;
 	struct err ignored;
 
-	if (S_ISREG(mode))
-		(void)changes_read(root, path, mode, c && now, to, &ignored);
+	/* A change that is noise of the profile is not in the list. */
+	if (S_ISREG(mode) &&
+	    changes_read(root, path, mode, now, to, &ignored) < 0 && !c && now)
+		(void)changes_read(root, path, mode, false, to, &ignored);
 	(void)buf_text(to);
 }
 
@@ -181,7 +183,8 @@ static void add_worktree(const struct finder *f)
 	old = mark(&root->list, w.from, ".git");
 	git = mark(&owner->list, w.admin, "gitdir");
 	first = first ?: old ?: git;
-	first->flags |= CHANGES_WORKTREE_FIRST;
+	if (first)
+		first->flags |= CHANGES_WORKTREE_FIRST;
 	root->worktrees_listed = true;
 	*VEC_ADD(&root->worktrees) = w;
 }

@@ -32,7 +32,7 @@ fresh() {
 
 # run_of COMMANDS: a run, whose id is $run
 run_of() {
-	guard run -q --name r -- sh -c "set -e
+	guard run -q --agent "${agent:-none}" --name r -- sh -c "set -e
 $1" >"$T/said" 2>&1 || sed 's/^/# /' "$T/said"
 	run=$(guard status -q | head -n 1)
 	guard diff --no-pager "$run" >"$T/diff" 2>&1
@@ -80,7 +80,12 @@ for w in $places; do
 git worktree add -q $w -b x/${w##*/}
 $(work "$w")"
 done
+# A profile may call what git writes noise.
+mkdir -p "$HOME/.config/guard/agents"
+echo 'noise .git/worktrees' >"$HOME/.config/guard/agents/quiet"
+agent=quiet
 run_of "$commands"
+agent=
 for w in $places; do
 	line "$w" "branch x/${w##*/}, 1 commit, 3 files"
 done
