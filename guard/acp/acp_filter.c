@@ -223,6 +223,7 @@ static void __attribute__((constructor)) become_filter(int argc, char **argv)
 {
 	/* The status is for an agent that outlives its editor. */
 	struct filter f = {.editor = {.in = 0, .out = 1}, .status = SIGKILL};
+	int fd;
 
 	/* Elsewhere than in a run the end would kill the user's processes. */
 	if (argc < 2 || strcmp(argv[0], acp_filter_name) != 0 || !inside_run())
@@ -231,6 +232,12 @@ static void __attribute__((constructor)) become_filter(int argc, char **argv)
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		give_up();
 	(void)prctl(PR_SET_NAME, acp_filter_name);
+	/* The caller may have closed descriptors and ignore SIGCHLD. */
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	(void)close(fd);
+	(void)signal(SIGCHLD, SIG_DFL);
 	start_agent(&f, argv + 1);
 	exchange_messages(&f);
 	_exit(WIFEXITED(f.status) ? WEXITSTATUS(f.status)

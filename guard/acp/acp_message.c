@@ -16,8 +16,6 @@
 
 /* Largest file that is read for an agent. */
 #define FILE_MAX ((size_t)64 << 20)
-/* Bytes of a refused line that stderr shows. */
-#define SHOWN_MAX 80
 
 /* Errors of JSON-RPC and ACP. */
 #define NOT_JSON (-32700)
@@ -265,16 +263,13 @@ static json_t *parse_strictly(const char *line, size_t len)
 	return parse(line, len, JSON_REJECT_DUPLICATES);
 }
 
-static void refuse(const char *line, size_t len, struct buf *to_agent)
+static void refuse(const char *line, struct buf *to_agent)
 {
-	AUTO(buf) struct buf shown = {0};
-
-	text_escape(&shown, line, len < SHOWN_MAX ? len : SHOWN_MAX, false);
 	(void)dprintf(STDERR_FILENO,
 		      "guard: --acp: a message of the agent is not passed on: "
 		      "it is no strict JSON, and may ask the editor for a file "
 		      "or a command: %s\n",
-		      buf_text(&shown));
+		      text_quote(line));
 	send_message(to_agent, make_error(json_null(), NOT_JSON,
 					  "not strict JSON without duplicate "
 					  "members"));
@@ -310,7 +305,7 @@ void acp_message_from_agent(const char *line, size_t len, struct buf *to_editor,
 	size_t i;
 
 	if (has && !json) {
-		refuse(line, len, to_agent);
+		refuse(line, to_agent);
 		return;
 	}
 	if (json_is_object(json))

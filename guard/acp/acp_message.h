@@ -36,7 +36,7 @@ void acp_message_from_editor(const char *line, size_t len,
 			     struct buf *to_agent);
 
 /* The same for a line of the agent. Answers are appended to to_agent. A line
- * that is refused is named on stderr. */
+ * that is refused is named on stderr. line[len] is NUL. */
 void acp_message_from_agent(const char *line, size_t len, struct buf *to_editor,
 			    struct buf *to_agent);
 

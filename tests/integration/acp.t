@@ -51,6 +51,9 @@ says "$out" left.txt
 guard discard -y >/dev/null 2>&1
 gives 0 'stderr on the pipe of stdout is filtered, too' \
 	"$acp" merged guard run -q --acp -- "$acp" agent
+gives 3 'a caller without descriptors that ignores SIGCHLD' timeout -k 1 20 perl -e '
+	$SIG{CHLD} = "IGNORE"; close STDIN; close STDOUT; exec @ARGV' \
+	guard run -q --acp -- sh -c 'cat; exit 3'
 gives 127 'a missing agent' guard run -q --acp -- no-such-agent
 says "$err" "guard: --acp: run 'no-such-agent': No such file or directory"
 gives 126 'a directory' guard run -q --acp -- /tmp
