@@ -541,7 +541,10 @@ static bool redact_value(struct redact *r, const char *line, size_t len)
 		const char *end = kinds[i][1];
 
 		n = strlen(kinds[i][0]);
-		if (len - at < n + !end || memcmp(line + at, kinds[i][0], n))
+		if (!end && in_agent_settings)
+			end = kinds[i][0];
+		if (len - at < n + !kinds[i][1] ||
+		    memcmp(line + at, kinds[i][0], n))
 			continue;
 		buf_add_text(r->to, kinds[i][2]);
 		n += at;

@@ -153,6 +153,8 @@ static const struct {
 	 "http_headers = {}\nbearer_token = \"\"\n", "bearer_token"},
 	{".env", "# c\nA=k\nexport GEMINI_API_KEY='k'\n",
 	 "# c\nA=\nexport GEMINI_API_KEY=''\n", "GEMINI_API_KEY"},
+	{".env", "A=\"k\nk=\n\"\nB='k'\n", "A=\"\"\nB=''\n", ""},
+	{"a.yaml", "key: \"k\n  k\"\nb: c\n", "key: \"\"\nb: c\n", ""},
 	/* prose */
 	{"a.md", "The key: b\nexport A_TOKEN=k\n",
 	 "The key: b\nexport A_TOKEN=\n", ""},
