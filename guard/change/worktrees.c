@@ -92,13 +92,15 @@ static char *find_judged(const char *path)
 {
 	const char *at = strstr(path, "/worktrees/");
 	const char *part = at;
+	auto_free char *rest = NULL;
 
 	while (part && part > path && part[-1] != '/')
 		part--;
-	return part && *part == '.'
-		       ? mem_printf("%.*s%s", (int)(part - path), path,
-				    at + strlen("/worktrees/"))
-		       : mem_strdup(path);
+	if (!part || *part != '.')
+		return mem_strdup(path);
+	rest = mem_printf("%.*s%s", (int)(part - path), path,
+			  at + strlen("/worktrees/"));
+	return find_judged(rest);
 }
 
 static size_t index_of(const struct change_list *list, const char *path)
@@ -298,15 +300,21 @@ static bool has_path(const struct worktree *w, const char *path)
 	       (w->from && path_below(path, w->from));
 }
 
+/* The inner one of two. */
 static const struct worktree *find(const struct changes_root *root,
 				   const char *path)
 {
-	size_t i = root->worktrees.count;
+	const struct worktree *found = NULL;
+	size_t i;
 
-	while (i-- > 0)
-		if (has_path(&root->worktrees.items[i], path))
-			return &root->worktrees.items[i];
-	return NULL;
+	for (i = 0; i < root->worktrees.count; i++) {
+		const struct worktree *w = &root->worktrees.items[i];
+
+		if (has_path(w, path) &&
+		    (!found || has_path(found, w->path ?: w->from)))
+			found = w;
+	}
+	return found;
 }
 
 bool worktrees_leave(const struct changes_root *root, const char *path)

@@ -168,24 +168,26 @@ no 'nothing is applied' test -e .worktrees
 # --- kinds of worktrees ---
 fresh
 run_of 'git worktree add -q --detach .worktrees/a
-git worktree add -q --lock .worktrees/b -b b
-git -C .worktrees/b worktree add -q inner -b i
-echo x >.worktrees/b/inner/x
+git worktree add -q --lock .claude/worktrees/b -b b
+git -C .claude/worktrees/b worktree add -q .claude/worktrees/a -b i
+echo x >.claude/worktrees/b/.claude/worktrees/a/x
 git worktree add -q ../side -b s
 echo y >../side/y'
 line .worktrees/a 'detached, 0 commits, 0 files'
-line .worktrees/b 'branch b, 0 commits, 1 file'
-line .worktrees/b/inner 'branch i, 0 commits, 1 file'
+line .claude/worktrees/b 'branch b, 0 commits, 1 file'
+line .claude/worktrees/b/.claude/worktrees/a 'branch i, 0 commits, 1 file'
 # shellcheck disable=SC2088 # as it is printed
 line '~/side' 'branch s, 0 commits, 1 file'
 calm 'kinds of worktrees'
 gives 1 'apply leaves out all of them' guard apply -y "$run"
-gives 0 'they are applied' guard apply -y "$run" .worktrees/a .worktrees/b/inner
+gives 0 'they are applied' guard apply -y "$run" .worktrees/a \
+	.claude/worktrees/b/.claude/worktrees/a
 lists .worktrees/a '' 'a detached one is applied'
 gives 0 'the outer one does not have the inner one' git worktree list
 silent "$out" '\[b\]'
-gives 0 'the outer one is applied' guard apply -y "$run" .worktrees/b
-lists .worktrees/b/inner '?? x' 'the inner one is in the outer one'
+gives 0 'the outer one is applied' guard apply -y "$run" .claude/worktrees/b
+lists .claude/worktrees/b/.claude/worktrees/a '?? x' \
+	'the inner one is in the outer one'
 ok 'a locked one is locked' test -e .git/worktrees/b/locked
 is "$(guard status -q)" "$run" 'a worktree in the home directory is pending'
 gives 0 'one in the home directory is applied' guard apply -y "$run" ../side
