@@ -242,15 +242,21 @@ static bool is_committed(const struct changes_root *root,
 	auto_free char *path = path_join(w->judged, rest);
 	AUTO(buf) struct buf bytes = {0};
 	struct err ignored;
-	enum gitcopy found;
+	enum gitcopy found = GITCOPY_NONE;
 
 	if (c->kind != CHANGE_ADDED ||
-	    c->flags &
-		    (CHANGE_SETID | CHANGE_NODE | CHANGE_ATTRS | CHANGE_ACL) ||
-	    changes_read(root, c->path, c->now.mode, true, &bytes, &ignored) <
-		    0)
+	    c->flags & (CHANGE_SETID | CHANGE_NODE | CHANGE_ATTRS | CHANGE_ACL))
 		return false;
-	found = gitcopies_find(git, rest, &bytes);
+	if (changes_read(root, c->path, c->now.mode, true, &bytes, &ignored) >=
+	    0) {
+		found = gitcopies_find(git, rest, &bytes);
+	} else {
+		/* It is large. */
+		auto_close int fd = changes_open(root, c->path, true, &ignored);
+
+		if (fd >= 0)
+			found = gitcopies_find_file(git, rest, fd);
+	}
 	if (found == GITCOPY_CURRENT &&
 	    risk_by_name(path) <= risk_by_name(rest))
 		c->flags |= CHANGES_CHECKOUT;

@@ -23,6 +23,7 @@ fresh() {
 	echo 'export A=1' >.envrc
 	echo '{"scripts":{"postinstall":"node x.js"}}' >package.json
 	printf 'build/\nnode_modules/\n' >.gitignore
+	head -c 1100000 /dev/zero >large
 	for i in 1 2 3 4 5 6 7 8 9; do
 		echo "int f$i;" >src/f$i.c
 	done
@@ -210,7 +211,7 @@ git worktree move .worktrees/d .worktrees/e
 git -C .worktrees/a status >/dev/null"
 line .worktrees/a 'branch a, 0 commits, 2 files'
 line .worktrees/b 'branch b, 1 commit, 4 files'
-line .worktrees/c 'removed, 15 files'
+line .worktrees/c 'removed, 16 files'
 line .worktrees/e 'branch d, moved from .worktrees/d, 0 commits, 1 file'
 says "$T/diff" '!! 2 deleted files have no other copy'
 for w in a c; do
