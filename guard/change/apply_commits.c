@@ -179,7 +179,7 @@ static int check_new_branch(const struct apply_plan *a, const struct place *p,
 	return got;
 }
 
-static bool same_branch(const struct githead *a, const struct githead *b)
+static bool share_branch(const struct githead *a, const struct githead *b)
 {
 	return a->branch && b->branch ? strcmp(a->branch, b->branch) == 0
 				      : a->branch == b->branch;
@@ -195,14 +195,14 @@ static int check_heads(const struct apply_plan *a, const struct place *p,
 	auto_free char *name = apply_commits_head(now),
 		       *begun = apply_commits_head(base);
 	const char *ref = base->branch ? base->branch + 5 : "HEAD";
-	bool at_end = same_branch(want, now) && same_id(want, now);
+	bool at_end = share_branch(want, now) && same_id(want, now);
 
 	/* An applied run has its commits in the base, too. */
 	if (at_end && (!same_id(want, base) || s->state == RUN_APPLIED))
 		return fail(err, EALREADY,
 			    "%s is at the commit of run %s already",
 			    now->branch ? name : "HEAD", run);
-	if (!same_branch(base, now))
+	if (!share_branch(base, now))
 		return fail(err, EBUSY,
 			    "HEAD was at %s when the run began and is at %s: "
 			    "guard import %s, then git merge refs/guard/%s/%s",
@@ -217,7 +217,7 @@ static int check_heads(const struct apply_plan *a, const struct place *p,
 			    "the run detached HEAD: guard import %s, then git "
 			    "merge refs/guard/%s/HEAD",
 			    run, id);
-	if (!same_branch(want, now))
+	if (!share_branch(want, now))
 		return check_new_branch(a, p, base, want, err);
 	if (at_end)
 		return fail(err, ENODATA,
@@ -611,7 +611,7 @@ static int make_move(struct apply_plan *a, const struct place *p,
 			    "the run's %s names no commit: guard import %s",
 			    text_quote(m->to.branch ?: "HEAD"),
 			    session_label(&a->p->session));
-	m->is_new = !same_branch(&m->from, &m->to);
+	m->is_new = !share_branch(&m->from, &m->to);
 	if (gitimport_distance(p->repo->im, &m->from.id, &m->to.id,
 			       &m->distance, err) < 0)
 		return -err->num;
@@ -656,7 +656,7 @@ static int add_apart(struct apply_plan *a, struct apply_commits *ac,
 	size_t i;
 
 	for (i = 0; !taken && i < ac->moves.count; i++)
-		taken = same_branch(&ac->moves.items[i].to, &m.to);
+		taken = share_branch(&ac->moves.items[i].to, &m.to);
 	if (taken ||
 	    githead_read(store, p->now, p->repo->own, &m.from, err) < 0 ||
 	    gitimport_distance(p->repo->im, &m.from.id, &m.to.id, &m.distance,

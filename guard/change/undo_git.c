@@ -1,7 +1,6 @@
 #include "guard/change/undo_git.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -17,22 +16,6 @@ struct adjustment {
 	const struct changeset_root *root;
 	struct tree_editor *base, *want;
 };
-
-/* The directory of a repository in the trees: of its objects and refs. */
-struct place {
-	const struct adjustment *a;
-	char *git; /* its path */
-	const char *name; /* the rest of the path */
-	struct entry base, want, now;
-};
-
-static void place_free(struct place *p)
-{
-	free(p->git);
-	entry_free(&p->base);
-	entry_free(&p->want);
-	entry_free(&p->now);
-}
 
 static int put(struct tree_editor *editor, const char *path,
 	       const struct entry *e, struct err *err)
@@ -52,39 +35,31 @@ static int has_head(const struct adjustment *a, const char *dir,
 	return got <= 0 ? got : S_ISREG(e.mode);
 }
 
-/* 1: the path is that of a ref, a reflog, an object or an index of a
- * repository. */
-static int find_place(const struct adjustment *a, const char *path,
-		      struct place *ret, struct err *err)
+/* 1: the path is that of a ref, a reflog, an object or an index of a repository
+ * in the directory *ret_git, which the caller frees; *ret_name is the rest. */
+static int find_repository_of(const struct adjustment *a, const char *path,
+			      char **ret_git, const char **ret_name,
+			      struct err *err)
 {
 	static const char *const parts[] = {"refs", "logs", "objects", "index"};
 	size_t i, at = 0;
-	int got = 0;
 
-	for (; got == 0 && path[at];
-	     at += strcspn(path + at, "/"), at += path[at] == '/') {
+	for (; path[at]; at += strcspn(path + at, "/"), at += path[at] == '/') {
 		auto_free char *dir = mem_strndup(path, at ? at - 1 : 0);
+		int got = 0;
 
 		for (i = 0; got == 0 && i < sizeof(parts) / sizeof(*parts); i++)
 			if (path_below(path + at, parts[i]))
 				got = has_head(a, dir, err);
-		if (got > 0) {
-			ret->a = a;
-			ret->git = TAKE(dir);
-			ret->name = path + at;
-			break;
+		if (got < 0)
+			return got;
+		if (got) {
+			*ret_git = TAKE(dir);
+			*ret_name = path + at;
+			return 1;
 		}
 	}
-	if (got <= 0)
-		return got;
-	return tree_lookup(a->store, &a->root->base.root, ret->git, &ret->base,
-			   err) < 0 ||
-			       tree_lookup(a->store, &a->root->want.root,
-					   ret->git, &ret->want, err) < 0 ||
-			       tree_lookup(a->store, &a->root->now.root,
-					   ret->git, &ret->now, err) < 0
-		       ? -err->num
-		       : 1;
+	return 0;
 }
 
 /* dir: of a HEAD. */
@@ -104,41 +79,50 @@ static int check_head(const struct adjustment *a, const char *dir,
 			      "branch since: git switch to the former one");
 }
 
+static int find_ref_id(const struct adjustment *a, const struct snapshot *state,
+		       const char *git, const char *name, struct gitid *ret,
+		       struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+
+	if (tree_lookup(a->store, &state->root, git, &e, err) < 0)
+		return -err->num;
+	return S_ISDIR(e.mode) ? githead_find(a->store, &e, name, ret, err)
+			       : -ENOENT;
+}
+
 /* A ref without a loose file. then, before: the loose files after and before
  * the action, or NULL. */
-static int adjust_packed(const struct place *p, const char *path,
+static int adjust_packed(const struct adjustment *a, const char *path,
+			 const char *git, const char *name,
 			 const struct entry *then, const struct entry *before,
 			 struct err *err)
 {
-	const struct adjustment *a = p->a;
 	struct gitid after, now, old;
 	auto_free char *text = NULL;
 	struct entry made;
-	int got;
+	int got = find_ref_id(a, &a->root->base, git, name, &after, err);
 
-	if (!S_ISDIR(p->now.mode) || !S_ISDIR(p->want.mode))
-		return 0;
-	got = githead_find(a->store, &p->base, p->name, &after, err);
 	if (got == 0)
-		got = githead_find(a->store, &p->now, p->name, &now, err);
+		got = find_ref_id(a, &a->root->now, git, name, &now, err);
 	if (got == 0)
-		got = githead_find(a->store, &p->want, p->name, &old, err);
+		got = find_ref_id(a, &a->root->want, git, name, &old, err);
 	/* guard reads no refs in these repositories: their files are compared
 	 * like any other file. */
-	if (got == -ENOTSUP)
+	if (got == -ENOTSUP || got == -ENOENT)
 		return 0;
 	if (got < 0)
 		return got;
 	if (memcmp(&now, &after, sizeof(now)) != 0)
 		return fail(err, EBUSY, "nothing undone: %s moved since",
-			    text_quote(p->name));
+			    text_quote(name));
 	if (!then)
 		return 0;
 	if (!*old.hex)
 		return fail(err, EBUSY,
 			    "nothing undone: %s is new and git has packed it: "
 			    "git update-ref -d %s deletes it",
-			    text_quote(p->name), p->name);
+			    text_quote(name), name);
 	if (tree_editor_remove(a->base, path, err) < 0)
 		return -err->num;
 	if (before)
@@ -154,39 +138,43 @@ static int adjust_packed(const struct place *p, const char *path,
 
 /* Objects stay: tags and commits of the user may refer to them since, and git
  * gc removes the others. Not where the action added the repository. */
-static int keep_object(const struct place *p, const char *path,
-		       const struct entry *then, struct err *err)
+static int keep_object(const struct adjustment *a, const char *git,
+		       const char *path, const struct entry *then,
+		       struct err *err)
 {
+	auto_free char *dir = path_join(git, "objects");
 	AUTO(entry) struct entry objects = {0};
-	int got = tree_lookup(p->a->store, &p->want, "objects", &objects, err);
+	int got =
+		tree_lookup(a->store, &a->root->want.root, dir, &objects, err);
 
-	return got > 0 ? tree_editor_put(p->a->want, path, then, err) : got;
+	return got > 0 ? tree_editor_put(a->want, path, then, err) : got;
 }
 
 static int adjust_path(void *arg, const char *path, const struct entry *then,
 		       const struct entry *before, struct err *err)
 {
 	const struct adjustment *a = arg;
-	AUTO(place) struct place p = {0};
 	AUTO(entry) struct entry now = {0};
+	auto_free char *git = NULL;
+	const char *name = "";
 	bool ref, log, index;
-	int got = find_place(a, path, &p, err);
+	int got = find_repository_of(a, path, &git, &name, err);
 
 	if (got <= 0)
 		return got;
-	ref = path_below(p.name, "refs");
-	log = path_below(p.name, "logs") && then && before;
-	if (then && !before && path_below(p.name, "objects"))
-		return keep_object(&p, path, then, err);
-	index = strcmp(p.name, "index") == 0;
+	ref = path_below(name, "refs");
+	log = path_below(name, "logs") && then && before;
+	index = strcmp(name, "index") == 0;
+	if (then && !before && path_below(name, "objects"))
+		return keep_object(a, git, path, then, err);
 	if ((!ref && !log && !index) || (then && !S_ISREG(then->mode)) ||
 	    (before && !S_ISREG(before->mode)))
 		return 0;
 	/* An action that moves a HEAD changes the index and the reflog beside
 	 * it. */
-	if ((index || strcmp(p.name, "logs/HEAD") == 0 ||
-	     (!before && path_below(p.name, "refs/heads"))) &&
-	    check_head(a, p.git, err) < 0)
+	if ((index || strcmp(name, "logs/HEAD") == 0 ||
+	     (!before && path_below(name, "refs/heads"))) &&
+	    check_head(a, git, err) < 0)
 		return -err->num;
 	got = tree_lookup(a->store, &a->root->now.root, path, &now, err);
 	if (got < 0)
@@ -197,7 +185,9 @@ static int adjust_path(void *arg, const char *path, const struct entry *then,
 		return got > 0 ? put(a->base, path, &now, err) : got;
 	}
 	if (ref)
-		return got ? 0 : adjust_packed(&p, path, then, before, err);
+		return got ? 0
+			   : adjust_packed(a, path, git, name, then, before,
+					   err);
 	if (got && entry_same_content(&now, then))
 		return 0;
 	return put(a->base, path, &now, err) < 0

@@ -68,17 +68,17 @@ layout() {
 		echo sub >.git/info/exclude ;;
 	esac 2>"$T/x" || exit 99
 	cd "$L/p" || exit 99
-	subs=$(for s in sub sub/deep; do [ -e $s/.git ] && echo $s; done)
+	subs=$(for s in sub sub/deep; do [ -e "$s/.git" ] && echo "$s"; done)
 }
 
 # state FILE: HEADs, refs, index and files of the project's repositories
 state() {
 	for s in . $subs; do
-		git -C $s rev-parse HEAD
-		git -C $s symbolic-ref -q HEAD
-		git -C $s for-each-ref | grep -v refs/guard
-		git -C $s status --short
-		cat $s/f
+		git -C "$s" rev-parse HEAD
+		git -C "$s" symbolic-ref -q HEAD
+		git -C "$s" for-each-ref | grep -v refs/guard
+		git -C "$s" status --short
+		cat "$s/f"
 	done >"$1" 2>&1
 }
 
@@ -90,8 +90,8 @@ for s in "$@" .; do
 	echo run >>$s/f
 	(cd $s && git commit -q -a -m "agent $s")
 	echo more >>$s/f
-	git -C $s config core.hooksPath /nonexistent
-	git -C $s branch -f topic
+	git -C "$s" config core.hooksPath /nonexistent
+	git -C "$s" branch -f topic
 done
 WORK
 
@@ -100,9 +100,11 @@ layouts='plain linked bare separate link nested-submodule nested shallow'
 	layouts='bare separate link nested-submodule nested link-below objects
 		inside-submodule worktree-submodule worktree-below shallow'
 for l in $layouts; do
-	layout $l
+	layout "$l"
 	state "$T/before"
+	# shellcheck disable=SC2086
 	inner=$(printf '%s\n' $subs | sort -r)
+	# shellcheck disable=SC2086
 	gives 0 "$l: a run commits" guard run -q -- sh "$HOME/work.sh" $inner
 	run=$(guard status -q)
 	state "$T/after"
@@ -115,12 +117,12 @@ for l in $layouts; do
 	esac
 	gives 0 "$l: apply --commits" guard apply -q -y --commits "$run"
 	for s in . $subs; do
-		is "$(git -C $s log -1 --format=%s) $(tail -n 1 $s/f)" \
+		is "$(git -C "$s" log -1 --format=%s) $(tail -n 1 "$s/f")" \
 			"agent $s more" "$l: HEAD of $s has the commit"
-		is "$(git -C $s status --short | grep -v '^?? \| m')" ' M f' \
+		is "$(git -C "$s" status --short | grep -v '^?? \| m')" ' M f' \
 			"$l: the index of $s is that of the commit"
-		is "$(git -C $s config core.hooksPath)$(
-			git -C $s rev-parse -q --verify refs/heads/topic)" '' \
+		is "$(git -C "$s" config core.hooksPath)$(
+			git -C "$s" rev-parse -q --verify refs/heads/topic)" '' \
 			"$l: $s has no setting and no other branch of the run"
 	done
 	[ "$me" != root ] || continue
@@ -133,7 +135,7 @@ for l in $layouts; do
 	state "$T/after"
 	ok "$l: redo moves all again" same "$T/applied" "$T/after"
 	for s in . $subs; do
-		ok "$l: $s is whole" git -C $s fsck --strict
+		ok "$l: $s is whole" git -C "$s" fsck --strict
 	done
 done
 [ "$me" != root ] || finish
@@ -148,7 +150,7 @@ gives 0 'a run commits for the kills' guard run -q -- sh "$HOME/work.sh"
 run=$(guard status -q)
 at=$((1 + $(od -An -N1 -tu1 /dev/urandom) % 15))
 for at in $at $((at + 15)); do
-	"$stopat" --at $at --below "$HOME/linked" -- \
+	"$stopat" --at "$at" --below "$HOME/linked" -- \
 		guard apply -q -y --commits "$run" >"$T/x" 2>&1
 	is $? 137 "killed at the call $at"
 	guard apply --continue >"$T/x" 2>&1
@@ -170,7 +172,7 @@ done
 # elsewhere LAYOUT COMMANDS TEXT: a run that adds a file, the user's commands,
 # and what an apply says
 elsewhere() {
-	rm -rf "$HOME/$1"
+	rm -rf "${HOME:?}/$1"
 	layout "$1"
 	gives 0 "$1: a run adds a file" guard run -q -- sh -c 'echo n >new'
 	run=$(guard status -q | head -n 1)
@@ -203,8 +205,8 @@ silent "$err" 'the run began'
 # --- a branch with an upstream ---
 hint='which has an upstream: after guard apply --commits, git push'
 for l in plain linked; do
-	rm -rf "$HOME/$l"
-	layout $l
+	rm -rf "${HOME:?}/$l"
+	layout "$l"
 	b=$(git symbolic-ref --short HEAD)
 	if [ $l = plain ]; then
 		gives 0 "$l: a run commits on a branch without an upstream" \
