@@ -70,7 +70,7 @@ plain opencode 'cd .config/opencode; [ -e node_modules ] || {
 mkdir -p node_modules/.bin; put node_modules/which/bin.js
 put node_modules/which/package.json "{\"exports\": {\"./package.json\": \"./package.json\"}}"
 ln -s ../which/bin.js node_modules/.bin/which; put ./package.json; put ./bun.lock; }
-put ../../.local/share/opencode/opencode.db; put ./.gitignore'
+put ../../.local/share/opencode/opencode.db; put ../../.local/share/opentui/tree-sitter/x.wasm; put ./.gitignore'
 gives 0 'a new package.json of the project is none of the settings' \
 	guard run -- sh -c 'echo "{}" >package.json; exec opencode'
 silent "$err" 'the settings of opencode name files'
