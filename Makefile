@@ -247,7 +247,7 @@ $(SYNTAX): $(BUILD)/syntax/%: % | $(OPTIONS)
 agents:
 	tests/install-deps agents
 	+$(MAKE) --no-print-directory all tools
-	tests/agents/run $(BUILD) prove --timer
+	tests/agents/run $(BUILD) prove --timer -j 4
 
 lint:
 	tests/install-deps lint

@@ -233,7 +233,7 @@ cell version "$(grep -oE '[0-9]+\.[0-9]+\.[0-9]+(-[.a-z0-9]+)?' "$T/v" |
 # --- plain sessions ---
 if type ask >/dev/null 2>&1; then
 	for session in first second; do
-		gives 0 "$name is asked a word, the $session time" ask hi
+		gives 0 "$name is asked a word, the $session time" ask "say hi"
 		tail -n 8 "$err" | cut -c 1-300 | sed 's/^/# /'
 		says "$err" 'changed nothing'
 		silent "$err" 'guard: warning'
@@ -273,6 +273,13 @@ else
 	cell tools 'needs an account'
 	cell resume 'needs an account'
 fi
+
+# --- the screen ---
+gives 0 "$name draws its screen and ends" env TERM=xterm-256color \
+	"$here/screen" "$T/screen" 0 guard run --timeout 90 $options -- $screen
+tr -s ' \r\n' ' ' <"$T/screen" | cut -c 1-600 | sed 's/^/# /'
+says "$T/screen" 'guard: run '
+check screen yes no
 
 # --- under an editor ---
 # Programs that talk to an editor: the agent itself, or its adapter.
@@ -336,13 +343,6 @@ else
 	check editor yes no
 fi
 model_ends
-
-# --- the screen ---
-gives 0 "$name draws its screen and ends" env TERM=xterm-256color \
-	"$here/screen" "$T/screen" 0 guard run --timeout 90 $options -- $screen
-tr -s ' \r\n' ' ' <"$T/screen" | cut -c 1-600 | sed 's/^/# /'
-says "$T/screen" 'guard: run '
-check screen yes no
 
 # --- the list of what is data in its home ---
 : >>"$T/named"
