@@ -345,13 +345,8 @@ void acp_message_from_editor(const char *line, size_t len, struct buf *to_agent)
 	json_auto_t *json = memmem(line, len, "initialize", 10)
 				    ? parse(line, len, 0)
 				    : NULL;
-	bool is_changed = restrict_initialize(json);
-	json_t *message;
-	size_t i;
 
-	json_array_foreach(json, i, message) is_changed |=
-		restrict_initialize(message);
-	if (is_changed)
+	if (restrict_initialize(json))
 		send_message(to_agent, json_incref(json));
 	else
 		buf_add(to_agent, line, len);

@@ -282,10 +282,6 @@ static void an_editor_offers_no_files_and_no_terminal(void **state)
 		"\"auth\":{\"terminal\":true},\"terminal\":true}}}\n",
 		"{\"id\":0,\"method\":\"initialize\",\"params\":{\"v\":1.5,"
 		"\"clientCapabilities\":{\"auth\":{\"terminal\":true}}}}\n");
-	from_editor("[{\"id\":0,\"method\":\"initialize\",\"params\":"
-		    "{\"clientCapabilities\":{\"terminal\":true}}},{}]\n",
-		    "[{\"id\":0,\"method\":\"initialize\",\"params\":"
-		    "{\"clientCapabilities\":{}}},{}]\n");
 }
 
 static void other_messages_of_an_editor_pass_byte_for_byte(void **state)
