@@ -121,28 +121,57 @@ static void add_settings_place(const struct profile_item *item)
 							     : PLACE_AGENT);
 }
 
-void agent_find_settings(const struct state *state)
+static void add_agent_name(char ***names, const char *name)
 {
-	auto_free char *dir = agent_config_dir(state);
-	auto_close int fd =
-		dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	AUTO(dirlist) struct dirlist own = {0};
-	AUTO(profile) struct profile all = {0};
-	const char *name;
+	if (profile_name_ok(name) &&
+	    !mem_list_has((const char *const *)*names, name))
+		mem_list_add(names, name);
+}
+
+static void add_names_in(char ***names, int fd)
+{
+	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
 	size_t i;
 
-	for (i = 0; (name = profile_shipped_name(i)); i++)
-		(void)agent_read(state, name, &all, &ignored);
-	if (fd >= 0)
-		(void)dirlist_read(fd, &own, &ignored);
-	for (i = 0; i < own.count; i++)
-		if (profile_name_ok(own.items[i].name) &&
-		    !profile_shipped(own.items[i].name))
-			(void)agent_read(state, own.items[i].name, &all,
-					 &ignored);
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++)
+		add_agent_name(names, list.items[i].name);
+}
+
+char **agent_names(const struct state *state, bool homes)
+{
+	auto_free char *config = agent_config_dir(state);
+	auto_close int profiles =
+		open(config ?: "", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int dir = -1;
+	char **names = NULL;
+	const char *shipped;
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; (shipped = profile_shipped_name(i)); i++)
+		add_agent_name(&names, shipped);
+	add_names_in(&names, profiles);
+	if (homes)
+		dir = agent_open_state(state, NULL, false, &ignored);
+	add_names_in(&names, dir);
+	return names;
+}
+
+void agent_find_settings(const struct state *state)
+{
+	AUTO(profile) struct profile all = {0};
+	char **names = agent_names(state, false), **name;
+	struct err ignored;
+	size_t i;
+
+	for (name = names; *name; name++)
+		(void)agent_read(state, *name, &all, &ignored);
 	for (i = 0; i < all.count; i++)
 		add_settings_place(&all.items[i]);
+	mem_list_free(&names);
 }
 
 static int read_project_profile(const char *project, struct profile *to,

@@ -118,6 +118,9 @@ bool agent_json_is(const char *path, const char *key, const char *value);
 /* Adds all that holds for it: shipped, then the user's own. 0 or 1 (found). */
 int agent_read(const struct state *state, const char *name, struct profile *to,
 	       struct err *err);
+/* The names of guard's profiles, then of the user's own; homes: and of agents
+ * with a home. A list to free with mem_list_free(). */
+char **agent_names(const struct state *state, bool homes);
 /* Adds the settings and logins that any profile names to the places of
  * credentials: for other runs they have secrets. Before places_find(). */
 void agent_find_settings(const struct state *state);

@@ -100,9 +100,9 @@ struct seeding {
 	int from, to; /* the user's home directory, the agent's home */
 	bool fresh; /* the home is new */
 	bool changed; /* the record */
-	size_t entries;
+	size_t entries, left_count;
 	struct record record;
-	struct buf keys, skipped, *notes;
+	struct buf keys, skipped, left_out, *notes;
 };
 
 static void record_skipped(struct seeding *s, const char *path)
@@ -156,8 +156,8 @@ static void update_seed_file(struct seeding *s, const char *path, int from,
 	AUTO(buf) struct buf key = {0};
 	auto_free char *real = stamp_of(from, name, &st);
 	auto_free char *copy = stamp_of(to, to_name, &copy_st);
-	auto_free char *then = NULL, *value = NULL;
-	const char *before, *rest, *c;
+	auto_free char *value = NULL;
+	const char *before, *then, *c;
 
 	for (c = path; *c; c++)
 		buf_printf(&key,
@@ -167,23 +167,23 @@ static void update_seed_file(struct seeding *s, const char *path, int from,
 				   : "-%02x",
 			   (unsigned char)*c);
 	before = s->fresh ? NULL : record_get(&s->record, buf_text(&key));
-	rest = before ? strchr(before, ' ') : NULL;
-	if (rest && strlen(real) == (size_t)(rest - before) &&
-	    memcmp(real, before, strlen(real)) == 0)
+	then = before ? strchr(before, ' ') : NULL;
+	if (then && strncmp(before, real, strlen(real)) == 0)
 		return;
-	then = mem_strdup(rest ? rest + 1 : "-");
-	if (rest ? strcmp(then, copy) == 0
+	if (then ? strcmp(then + 1, copy) == 0
 		 : !copy_st.st_mode || is_first_copy(s, &copy_st)) {
 		copy_seed(s, path, from, name, to, to_name, st.st_mode);
-		free(then);
-		then = stamp_of(to, to_name, &copy_st);
-	} else if (rest) {
+		free(copy);
+		copy = stamp_of(to, to_name, &copy_st);
+		then = copy;
+	} else if (then) {
+		then++;
 		buf_printf(s->notes,
 			   "~/%s was changed outside, and guard's copy by %s: "
 			   "the copy stays (guard agents --reset %s)\n",
 			   path, s->a->name, s->a->name);
 	}
-	value = mem_printf("%s %s", real, then);
+	value = mem_printf("%s %s", real, then ?: "-");
 	record_set(&s->record, buf_text(&key), value);
 	s->changed = true;
 }
@@ -232,21 +232,17 @@ static void update_seed(struct seeding *s, const char *path, int from,
 static void name_keys(struct seeding *s, const char *path, const char *rest)
 {
 	AUTO(buf) struct buf text = {0}, ignored = {0};
-	AUTO(names) struct names members = {0};
+	char **members = NULL, **member;
 	struct err err;
-	size_t i;
 
 	if (read_settings(s->to, rest, &text, &err) <= 0)
 		return;
 	(void)redact_settings(path, text.data, text.len, &ignored, &members);
-	for (i = 0; i < members.count; i++)
-		buf_printf(&s->keys, i ? ", %s%s" : "%s~/%s (%s",
-			   i		 ? members.items[i]
-			   : s->keys.len ? ", "
-					 : "",
-			   i ? "" : path, members.items[i]);
-	if (members.count)
-		buf_add_char(&s->keys, ')');
+	if (members)
+		buf_printf(&s->keys, "%s~/%s (", s->keys.len ? ", " : "", path);
+	for (member = members; member && *member; member++)
+		buf_printf(&s->keys, "%s%s", *member, member[1] ? ", " : ")");
+	mem_list_free(&members);
 }
 
 static void seed_home(struct seeding *s)
@@ -304,16 +300,20 @@ static bool is_known_entry(const struct profile *p, const char *path)
 	for (word = PROFILE_HOME + 1; word < PROFILE_WORDS; word++)
 		if (profile_match(p, (enum profile_word)word, path))
 			return true;
-	for (i = 0; i < p->count; i++)
-		if (is_copied(&p->items[i]) &&
-		    path_below(p->items[i].value, path))
+	for (i = 0; i < p->count; i++) {
+		const char *value = p->items[i].value;
+		const size_t len = strlen(path);
+
+		if (strncmp(value, path, len) == 0 &&
+		    (value[len] == '#' ||
+		     (value[len] == '/' && is_copied(&p->items[i]))))
 			return true;
+	}
 	return false;
 }
 
 /* Names entries of the real directory of which the run has no copy. */
-static void name_left_out_in(struct seeding *s, const char *path,
-			     struct buf *names, size_t *count)
+static void name_left_out_in(struct seeding *s, const char *path)
 {
 	auto_close int dir =
 		openat(s->from, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -326,28 +326,30 @@ static void name_left_out_in(struct seeding *s, const char *path,
 		return;
 	for (i = 0; i < list.count; i++) {
 		auto_free char *entry = path_join(path, list.items[i].name);
-		auto_free char *shown =
-			mem_printf("%s~/%s", names->len ? ", " : "", entry);
+		auto_free char *shown = path_join("~", entry);
 
 		if (fstatat(dir, list.items[i].name, &st, 0) < 0 ||
 		    !(members_name_acts(list.items[i].name) ||
 		      (S_ISREG(st.st_mode) && st.st_mode & 0111)) ||
-		    is_known_entry(&s->a->profile, entry))
+		    is_known_entry(&s->a->profile, entry) ||
+		    s->left_count++ > LEFT_OUT_NAMED)
 			continue;
-		if ((*count)++ < LEFT_OUT_NAMED)
-			text_escape_name(names, shown);
+		buf_add_text(&s->left_out, s->left_out.len ? ", " : "");
+		if (s->left_count > LEFT_OUT_NAMED)
+			buf_add_text(&s->left_out, "...");
+		else
+			text_escape_name(&s->left_out, shown);
 	}
 }
 
 /* In the home, and in the directories of the settings below it. */
 static void name_left_out(struct seeding *s)
 {
-	AUTO(buf) struct buf names = {0};
 	const struct profile *p = &s->a->profile;
 	auto_free char *last = mem_strdup(s->home->value);
-	size_t count = 0, i;
+	size_t i;
 
-	name_left_out_in(s, last, &names, &count);
+	name_left_out_in(s, last);
 	for (i = 0; i < p->count; i++) {
 		auto_free char *above = path_parent(p->items[i].value);
 
@@ -355,17 +357,16 @@ static void name_left_out(struct seeding *s)
 		    !path_below(above, s->home->value) ||
 		    path_below(last, above))
 			continue;
-		name_left_out_in(s, above, &names, &count);
+		name_left_out_in(s, above);
 		free(last);
 		last = TAKE(above);
 	}
-	if (count > LEFT_OUT_NAMED)
-		buf_printf(&names, " and %zu more", count - LEFT_OUT_NAMED);
-	if (count)
+	if (s->left_count)
 		buf_printf(s->notes,
-			   "not taken along: %s (a seed line in "
-			   "~/.config/guard/agents/%s copies it)\n",
-			   buf_text(&names), s->a->name);
+			   "not taken along: %s (a seed "
+			   "line in ~/.config/guard/agents/%s copies it)\n",
+			   buf_text(&s->left_out), s->a->name);
+	buf_free(&s->left_out);
 }
 
 /* The files of one line that the home lacks. */

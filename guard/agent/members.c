@@ -85,35 +85,41 @@ static bool is_data(const struct members *m, const struct member_path *path,
 
 /* ---- JSON ---- */
 
-/* Some agents write comments, each in a line of its own. */
-static void blank_comment_lines(struct buf *text)
+/* Comments and commas at the end of a list, which agents accept. */
+static void blank_extensions(struct buf *text)
 {
-	char *at = (char *)text->data, *end = at + text->len;
+	char *at = (char *)text->data, *end = at + text->len, *next;
+	char *comma = NULL; /* only blanks follow it */
 
-	while (at < end) {
-		char *eol = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((eol ? eol : end) - at);
-		size_t blanks = 0;
+	for (; at < end; at = next) {
+		next = at + 1;
+		if (*at == '/' && next < end && strchr("/*", *next)) {
+			const bool line = *next == '/';
+			size_t left = (size_t)(end - next);
 
-		while (blanks < len &&
-		       (at[blanks] == ' ' || at[blanks] == '\t'))
-			blanks++;
-		if (len - blanks >= 2 && memcmp(at + blanks, "//", 2) == 0)
-			memset(at, ' ', len);
-		at += len + 1;
+			next = line ? memchr(next, '\n', left)
+				    : memmem(next + 1, left - 1, "*/", 2);
+			next = next ? next + (line ? 0 : 2) : end;
+			memset(at, ' ', (size_t)(next - at));
+			continue;
+		}
+		if (strchr("}]", *at) && comma)
+			*comma = ' ';
+		if (!strchr(" \t\r\n", *at))
+			comma = *at == ',' ? at : NULL;
+		if (*at != '"')
+			continue;
+		while (next < end && *next != '"')
+			next += 1 + (*next == '\\');
+		next = next < end ? next + 1 : end;
 	}
 }
 
-/* An object or an array; NULL: other readers may take the text for something
- * else. */
-static json_t *load_settings(struct buf *text)
+json_t *members_load(struct buf *text)
 {
-	json_t *value;
-
-	blank_comment_lines(text);
-	value = json_loadb((const char *)text->data, text->len,
-			   JSON_REJECT_DUPLICATES, NULL);
-	return value;
+	blank_extensions(text);
+	return json_loadb((const char *)text->data, text->len,
+			  JSON_REJECT_DUPLICATES, NULL);
 }
 
 /* ---- plain values ---- */
@@ -293,8 +299,8 @@ static bool compare_json(struct member_diff *d, struct buf *before,
 			 struct buf *now)
 {
 	static const struct member_path top;
-	json_t *old = before ? load_settings(before) : NULL;
-	json_t *new = now ? load_settings(now) : NULL;
+	json_t *old = before ? members_load(before) : NULL;
+	json_t *new = now ? members_load(now) : NULL;
 	bool ok = (!before || old) && (!now || new);
 
 	if (ok)
@@ -427,7 +433,7 @@ bool members_compare(const struct members *m, struct buf *before,
 bool members_undo(const struct members *m, struct buf *before,
 		  struct buf *after, struct buf *now, struct buf *ret)
 {
-	struct member_diff d = {.members = m, .target = load_settings(now)};
+	struct member_diff d = {.members = m, .target = members_load(now)};
 	char *text = NULL;
 
 	if (json_is_object(d.target) && compare_json(&d, before, after) &&
@@ -479,7 +485,7 @@ void members_texts(const struct members *m, struct buf *file,
 
 	buf_add(&copy, file->data, file->len);
 	if (path_ends(m->file, ".json") || path_ends(m->file, ".jsonc"))
-		value = load_settings(&copy);
+		value = members_load(&copy);
 	if (value)
 		visit_texts(&v, &top, value);
 	else

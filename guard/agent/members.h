@@ -58,6 +58,11 @@ bool members_compare(const struct members *m, struct buf *before,
 bool members_undo(const struct members *m, struct buf *before,
 		  struct buf *after, struct buf *now, struct buf *ret);
 
+/* Parses JSON, also with comments and with commas at the end of a list, which
+ * become blanks in the text. NULL: it is none, or a name is there twice, where
+ * other readers may take another value. */
+json_t *members_load(struct buf *text);
+
 /* Calls each() for every text in the file that may name a command: the strings
  * of a JSON file in members that no pattern matches, else the complete file. */
 void members_texts(const struct members *m, struct buf *file,

@@ -6,8 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include <jansson.h>
+
 #include "base/auto.h"
 #include "base/text.h"
+#include "guard/agent/members.h"
 
 #define NUMBER_MAX 5
 
@@ -177,51 +180,11 @@ struct redact {
 	bool next; /* the next line is the value of a --token */
 	/* Only in settings of agents: */
 	bool section; /* in a table of variables or headers */
-	struct names *members; /* names of those with a secret; NULL: none */
+	char ***members; /* names of those with a secret; NULL: none */
 };
 
-/* In settings of agents further names count, see is_member_word(). */
+/* In settings of agents further names count, see is_member_name(). */
 static bool in_agent_settings;
-
-/* Words of names whose values may be secrets of any form: FOO_KEY, X-Auth, and
- * tables of variables and headers. */
-static bool is_member_word(const char *word, size_t len)
-{
-	static const char words[] = " key auth oauth cookie credential pat pwd "
-				    "env environment header ";
-	char spaced[16] = " ";
-
-	len -= len && tolower(word[len - 1]) == 's';
-	if (len + 3 > sizeof(spaced))
-		return false;
-	memcpy(spaced + 1, word, len);
-	spaced[len + 1] = ' ';
-	return len && strcasestr(words, spaced);
-}
-
-/* A word ends at other characters, and where capital letters begin or end:
- * apiKey, SSLKey. */
-static bool ends_word(const char *name, size_t len, size_t i)
-{
-	return !isalpha((unsigned char)name[i]) ||
-	       !isalpha((unsigned char)name[i - 1]) ||
-	       (isupper((unsigned char)name[i]) &&
-		(islower((unsigned char)name[i - 1]) ||
-		 (i + 1 < len && islower((unsigned char)name[i + 1]))));
-}
-
-static bool has_member_word(const char *name, size_t len)
-{
-	size_t i, end;
-
-	for (i = 0; i < len; i = end) {
-		for (end = i + 1; end < len && !ends_word(name, len, end);)
-			end++;
-		if (is_member_word(name + i, end - i))
-			return true;
-	}
-	return false;
-}
 
 /* A name that speaks of a secret. */
 static bool is_clear_name(const char *name, size_t len)
@@ -234,10 +197,32 @@ static bool is_clear_name(const char *name, size_t len)
 	       find_mark(name, len, len - 4, MARK_NAME_END) == len - 4;
 }
 
+/* The name of a variable that often has a secret: LLM_KEY, GITLAB_PAT. */
+static bool is_weak_name(const char *name, size_t len)
+{
+	return len > 4 && find_mark(name, len, len - 4, MARK_VARIABLE) < len;
+}
+
+/* A name whose value may be a secret of any form, such as FOO_KEY and X-Auth,
+ * or a table of variables or headers. Harmless names are taken, too: a run can
+ * do without a keyboard in the settings of another agent. */
+static bool is_member_name(const char *name, size_t len)
+{
+	static const char *const words[] = {"key", "auth",   "cookie",
+					    "env", "header", "credential"};
+	auto_free char *text = mem_strndup(name, len);
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcasestr(text, words[i]))
+			return true;
+	return is_weak_name(name, len);
+}
+
 static bool is_secret_name(const char *name, size_t len)
 {
 	return is_clear_name(name, len) ||
-	       (in_agent_settings && has_member_word(name, len));
+	       (in_agent_settings && is_member_name(name, len));
 }
 
 static size_t indent_of(const char *line, size_t len)
@@ -493,7 +478,7 @@ static bool redact_json_line(struct redact *r, const char *line, size_t len)
 }
 
 /* Adds the name of a member whose value is a key, and no name of one. */
-static void add_member(struct names *members, const char *name, size_t name_len,
+static void add_member(char ***members, const char *name, size_t name_len,
 		       const char *value, size_t len)
 {
 	auto_free char *text = NULL;
@@ -507,10 +492,8 @@ static void add_member(struct names *members, const char *name, size_t name_len,
 	    strchr("${!", *value))
 		return;
 	text = mem_strndup(name + i, name_len - i);
-	for (i = 0; i < members->count; i++)
-		if (strcmp(members->items[i], text) == 0)
-			return;
-	names_add(members, text);
+	if (!mem_list_has((const char *const *)*members, text))
+		mem_list_add(members, text);
 }
 
 /* Writes an empty value of the same kind, so that the file still parses. */
@@ -632,7 +615,7 @@ static const char *redact_settings_line(struct redact *r, const char *line,
 	}
 	r->dropping = false;
 	if (in_agent_settings && !blank && line[indent_of(line, len)] == '[')
-		r->section = has_member_word(line, len);
+		r->section = is_member_name(line, len);
 	if (!redact_list_element(r, line, len) && !redact_value(r, line, len) &&
 	    !redact_json_line(r, line, len))
 		end = redact_xml_line(r, line, len);
@@ -661,7 +644,7 @@ static const char *copy_unmarked(const char *at, const char *end,
 }
 
 static bool redact_lines(const char *at, size_t len, struct buf *to,
-			 bool section, struct names *members)
+			 bool section, char ***members)
 {
 	const char *end = at + len;
 	struct redact r = {
@@ -769,12 +752,6 @@ static bool find_value_span(const char *line, size_t len, size_t i, bool sure,
 	ret->from = from;
 	ret->end = end;
 	return true;
-}
-
-/* The name of a variable that often has a secret: LLM_KEY, GITLAB_PAT. */
-static bool is_weak_name(const char *name, size_t len)
-{
-	return len > 4 && find_mark(name, len, len - 4, MARK_VARIABLE) < len;
 }
 
 /* LLM_KEY=abcd1234, but no path: SSH_KEY=~/.ssh/id_rsa */
@@ -924,135 +901,67 @@ bool redact_prose(const void *data, size_t len, struct buf *to)
 
 /* ---- settings of agents ---- */
 
-#define JSON_DEPTH 64
-#define JSON_SIGNS "{}[],: \t\r\n"
-#define JSON_ENDS JSON_SIGNS "\"'"
-
 struct json_redact {
-	const char *at, *end;
-	struct buf to;
-	struct names *members;
-	const char *name; /* of the last member */
-	size_t name_len;
+	char ***members;
 	bool any;
-	bool damaged; /* a word or a string is none of JSON */
-	bool secret; /* the next value is */
-	bool option; /* the string before it is an --api-key */
-	/* Whether all values in an object or array are secrets. */
-	bool open[JSON_DEPTH];
-	size_t depth;
 };
 
-static bool is_json_name(const char *at, const char *end)
+/* name: of the member; secret: any value of it is one. */
+static void redact_json(struct json_redact *r, json_t *value, const char *name,
+			bool secret)
 {
-	while (at < end && isspace((unsigned char)*at))
-		at++;
-	return at < end && *at == ':';
-}
-
-/* A name or value from r->at to end. */
-static void redact_json_word(struct json_redact *r, const char *end)
-{
-	const bool quoted = strchr("\"'", *r->at) != NULL;
-	const char *word = r->at + quoted;
-	const size_t len = (size_t)(end - word) -
-			   (quoted && end > word && end[-1] == *r->at);
-	const bool null = !quoted && len == 4 && memcmp(word, "null", 4) == 0;
+	const char *text = json_string_value(value), *key;
+	const size_t len = json_string_length(value);
 	AUTO(buf) struct buf ignored = {0};
-	bool secret = r->secret || (r->option && len && *word != '-');
+	bool option = false; /* the string before it is an --api-key */
+	json_t *member;
+	size_t i;
 
-	if (is_json_name(end, r->end)) {
-		r->name = word;
-		r->name_len = len;
-		r->secret = r->open[r->depth] || is_secret_name(word, len);
-		r->option = false;
-		buf_add(&r->to, r->at, (size_t)(end - r->at));
-		return;
+	if (text && (secret ? !is_harmless_value(text, len)
+			    : redact_has_secret(text, len) ||
+				      redact_prose(text, len, &ignored))) {
+		add_member(r->members, name, strlen(name), text, len);
+		(void)json_string_set(value, "");
+		r->any = true;
 	}
-	r->damaged |= quoted ? memchr(word, '\n', len) || word + len == r->end
-			     : !null && !is_harmless_value(word, len);
-	secret = secret ? !null && !is_harmless_value(word, len)
-			: quoted && (redact_has_secret(word, len) ||
-				     redact_prose(word, len, &ignored));
-	r->option =
-		quoted && is_option(word, 0, len) && !memchr(word, '=', len);
-	if (secret)
-		add_member(r->members, r->name, r->name_len, word, len);
-	if (secret)
-		buf_add_text(&r->to, "\"\"");
-	else
-		buf_add(&r->to, r->at, (size_t)(end - r->at));
-	r->any |= secret;
-}
-
-/* The end of the comment at at, or at. */
-static const char *json_comment_end(const char *at, const char *end)
-{
-	const char *found = end - at > 1 && *at == '/' && at[1] == '*'
-				    ? memmem(at, (size_t)(end - at), "*/", 2)
-				    : NULL;
-
-	if (found)
-		return found + 2;
-	return end - at > 1 && *at == '/' && strchr("/*", at[1])
-		       ? at + text_line_len(at, end)
-		       : at;
-}
-
-static void redact_json_sign(struct json_redact *r, char sign)
-{
-	if (strchr("{[", sign)) {
-		r->depth += r->depth + 1 < JSON_DEPTH;
-		r->open[r->depth] = r->secret;
-	} else if (strchr("}]", sign)) {
-		r->depth -= r->depth > 0;
+	if (secret && json_integer_value(value) >= 100000) {
+		(void)json_integer_set(value, 0);
+		r->any = true;
 	}
-	if (strchr("}],", sign))
-		r->secret = r->open[r->depth];
-	buf_add_char(&r->to, sign);
-}
-
-/* Also with comments, and commas and names as in JSON5. A text that is none is
- * redacted as prose, too. */
-static bool redact_json(const char *data, size_t len, struct buf *to,
-			struct names *members)
-{
-	struct json_redact r = {.at = data,
-				.end = data + len,
-				.members = members,
-				.name = data};
-
-	while (r.at < r.end) {
-		const char *next = json_comment_end(r.at, r.end);
-		const char c = *r.at;
-
-		if (next > r.at) {
-			r.any |= redact_prose(r.at, (size_t)(next - r.at),
-					      &r.to);
-		} else if (c && strchr(JSON_SIGNS, c)) {
-			next = r.at + 1;
-			redact_json_sign(&r, c);
-		} else {
-			const char ends[] = {c, '\0'};
-			const bool quoted = c == '"' || c == '\'';
-
-			for (next++; next < r.end; next++) {
-				if (strchr(quoted ? ends : JSON_ENDS, *next))
-					break;
-				next += *next == '\\' && next + 1 < r.end;
-			}
-			next += quoted && next < r.end;
-			redact_json_word(&r, next);
-		}
-		r.at = next;
+	json_array_foreach(value, i, member)
+	{
+		text = json_string_value(member);
+		redact_json(r, member, name,
+			    secret || (option && text && *text != '-'));
+		option = text && is_option(text, 0, strlen(text)) &&
+			 !strchr(text, '=');
 	}
-	if (r.damaged)
-		r.any |= redact_prose(r.to.data, r.to.len, to);
-	else
-		buf_add(to, r.to.data, r.to.len);
-	buf_free(&r.to);
-	return r.any;
+	json_object_foreach(value, key, member) redact_json(
+		r, member, key, secret || is_secret_name(key, strlen(key)));
 }
+
+/* False: the text is no JSON. */
+static bool redact_json_text(const char *text, size_t len, struct buf *to,
+			     struct json_redact *r)
+{
+	AUTO(buf) struct buf copy = {0};
+	json_t *root;
+	char *dumped;
+
+	buf_add(&copy, text, len);
+	root = members_load(&copy);
+	if (!root)
+		return false;
+	redact_json(r, root, "", false);
+	dumped = r->any ? json_dumps(root, JSON_INDENT(2)) : NULL;
+	buf_add(to, dumped ?: text, dumped ? strlen(dumped) : len);
+	free(dumped);
+	json_decref(root);
+	return true;
+}
+
+#define JSON_SUFFIXES " json jsonc json5 "
+#define LINES_SUFFIXES " toml yaml yml ini conf cfg xml properties env "
 
 /* Whether the name ends with a word of the list. */
 static bool has_suffix(const char *name, const char *list)
@@ -1064,19 +973,18 @@ static bool has_suffix(const char *name, const char *list)
 }
 
 bool redact_settings(const char *name, const void *data, size_t len,
-		     struct buf *to, struct names *members)
+		     struct buf *to, char ***members)
 {
-	const char *text = data;
-	size_t i = skip_chars(text, len, 0, " \t\r\n");
+	struct json_redact json = {.members = members};
 	bool any;
 
 	in_agent_settings = true;
-	if (has_suffix(name, " json jsonc json5 ") ||
-	    (i < len && text[i] == '{'))
-		any = redact_json(text, len, to, members);
-	else if (has_suffix(name,
-			    " toml yaml yml ini conf cfg xml properties env "))
-		any = redact_lines(text, len, to, has_suffix(name, " env "),
+	if ((has_suffix(name, JSON_SUFFIXES) ||
+	     (len && *(const char *)data == '{')) &&
+	    redact_json_text(data, len, to, &json))
+		any = json.any;
+	else if (has_suffix(name, JSON_SUFFIXES LINES_SUFFIXES))
+		any = redact_lines(data, len, to, has_suffix(name, " env "),
 				   members);
 	else
 		any = redact_prose(data, len, to);

@@ -38,12 +38,14 @@ bool redact_prose(const void *data, size_t len, struct buf *to);
 
 /*
  * The same for settings of an agent; name: of the file, selects the syntax:
- * JSON (with comments), lines as in redact_text(), or prose. Values are removed
- * by the name of their member, whatever their form: names with the word key,
- * token, auth, cookie and such; variables of servers, and headers. Appends the
- * names of members with a key to members, unless it is NULL, each once.
+ * JSON (with comments), lines as in redact_text(), also for damaged JSON, or
+ * prose. Values are removed
+ * by the name of their member, whatever their form: names with key, token,
+ * auth, cookie and such; variables of servers, and headers. Adds the names of
+ * members with a key to a list to free with mem_list_free(), each once; NULL:
+ * to none.
  */
 bool redact_settings(const char *name, const void *data, size_t len,
-		     struct buf *to, struct names *members);
+		     struct buf *to, char ***members);
 
 #endif

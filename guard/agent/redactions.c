@@ -19,7 +19,7 @@
 
 /* To read a smaller file costs less than to find its copy. */
 #define COPIED_LEAST (64 << 10)
-/* Of a directory. Each is read at each start. */
+/* Entries of a directory: each file is read at each start. */
 #define DIR_ENTRIES_MAX 500
 
 /* Reads the file; false: its secrets cannot be removed. */
@@ -80,51 +80,36 @@ static void redact_file(const struct state *state, const struct place *place,
 	buf_free(&r->text);
 }
 
-struct settings_walk {
-	struct redactions *to;
-	const struct state *state;
-	size_t entries;
-};
-
-static bool add_settings_entry(void *arg, const char *path,
-			       const struct dirlist_item *item)
+static bool add_settings_path(void *arg, const char *path,
+			      const struct dirlist_item *item)
 {
-	struct settings_walk *w = arg;
-	auto_free char *name = mem_strdup(path);
-	const struct place place = {.path = name, .how = PLACE_AGENT};
-	struct stat st;
+	struct names *paths = arg;
 
-	/* Also what links lead to. */
-	if (w->entries++ < DIR_ENTRIES_MAX && stat(path, &st) == 0 &&
-	    S_ISREG(st.st_mode))
-		redactions_add(w->to, w->state, &place);
-	return item->type == DT_DIR && w->entries < DIR_ENTRIES_MAX;
+	names_add(paths, path);
+	return item->type == DT_DIR && paths->count < DIR_ENTRIES_MAX;
 }
 
-static void drop_redactions(struct redactions *redactions, size_t count)
-{
-	while (redactions->count > count) {
-		struct redaction *r = &redactions->items[--redactions->count];
-
-		free(r->path);
-		free(r->copy);
-		buf_free(&r->text);
-	}
-}
-
-/* The settings in a directory of an agent. One with too many is closed. */
+/* The settings in a directory of an agent, also those that links lead to.
+ * False: they are too many. */
 static bool add_directory(struct redactions *redactions,
 			  const struct state *state, const char *path)
 {
-	struct settings_walk w = {redactions, state, 0};
-	size_t count = redactions->count;
+	AUTO(names) struct names paths = {0};
+	struct stat st;
+	size_t i;
 
 	dirtree_levels(path, DIR_ENTRIES_MAX, DIR_ENTRIES_MAX, NULL,
-		       add_settings_entry, &w);
-	if (w.entries < DIR_ENTRIES_MAX)
-		return true;
-	drop_redactions(redactions, count);
-	return false;
+		       add_settings_path, &paths);
+	if (paths.count >= DIR_ENTRIES_MAX)
+		return false;
+	for (i = 0; i < paths.count; i++) {
+		const struct place place = {.path = paths.items[i],
+					    .how = PLACE_AGENT};
+
+		if (stat(place.path, &st) == 0 && S_ISREG(st.st_mode))
+			redactions_add(redactions, state, &place);
+	}
+	return true;
 }
 
 void redactions_add(struct redactions *redactions, const struct state *state,
@@ -155,7 +140,13 @@ void redactions_add(struct redactions *redactions, const struct state *state,
 
 void redactions_free(struct redactions *redactions)
 {
-	drop_redactions(redactions, 0);
+	size_t i;
+
+	for (i = 0; i < redactions->count; i++) {
+		free(redactions->items[i].path);
+		free(redactions->items[i].copy);
+		buf_free(&redactions->items[i].text);
+	}
 	free(redactions->items);
 	*redactions = (struct redactions){0};
 }

@@ -13,25 +13,6 @@
 #include "guard/state/usage.h"
 #include "overlay/session_list.h"
 
-static void add_agent_name(char ***names, const char *name)
-{
-	if (profile_name_ok(name) &&
-	    !mem_list_has((const char *const *)*names, name))
-		mem_list_add(names, name);
-}
-
-static void add_names_in(char ***names, int fd)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	struct err ignored;
-	size_t i;
-
-	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
-		return;
-	for (i = 0; i < list.count; i++)
-		add_agent_name(names, list.items[i].name);
-}
-
 static int list_agents(struct context *c, bool json)
 {
 	const struct state *state = &c->state;
@@ -39,20 +20,9 @@ static int list_agents(struct context *c, bool json)
 	struct table table = {.columns = 3, .width = output_width()};
 	json_auto_t *list = json_array();
 	auto_free char *config = agent_config_dir(state);
-	auto_close int profiles = -1, homes = -1;
-	char **names = NULL, **name;
-	const char *shipped;
+	char **names = agent_names(state, true), **name;
 	struct err ignored;
-	size_t i;
 
-	/* Shipped, the user's own, those with a home. */
-	for (i = 0; (shipped = profile_shipped_name(i)); i++)
-		add_agent_name(&names, shipped);
-	if (config)
-		profiles = open(config, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	add_names_in(&names, profiles);
-	homes = agent_open_state(state, NULL, false, &ignored);
-	add_names_in(&names, homes);
 	for (name = names; name && *name; name++) {
 		auto_free char *path =
 			mem_printf("%s/%s", config ? config : "", *name);

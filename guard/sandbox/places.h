@@ -25,7 +25,7 @@ enum {
 	PLACE_MASKED = 1, /* empty */
 	PLACE_SETTINGS = 2, /* a copy by redact_text() */
 	PLACE_PROSE = 4, /* a copy by redact_prose() */
-	PLACE_AGENT = 8, /* by redact_settings(), also each file below it */
+	PLACE_AGENT = 8, /* a copy by redact_settings(), also of files below */
 };
 
 struct place {

@@ -215,6 +215,12 @@ prints guard undo nosuch
 works 'guard restore ' 0 -n "s/restore/restore \"it's\"/"
 prints guard agents nosuch
 works 'guard agents'
+mkdir -p "$HOME/.pi/agent"
+echo '{}' >"$HOME/.pi/agent/models.json"
+prints guard run --agent pi -- sh -c 'echo "{ }" >~/.pi/agent/models.json'
+echo '{"a": 1}' >"$HOME/.pi/agent/models.json"
+prints guard run --agent pi -- true
+works 'guard agents --reset pi' 0 -y
 prints guard du
 works 'guard prune --caches' 0 -n
 works 'guard undo' 0 -n

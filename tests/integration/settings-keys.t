@@ -69,7 +69,6 @@ gives 0 'no run without an agent reads a key of an agent' guard run \
 	--agent none -- sh -c 'grep -rs GEHEIM ~; cat ~/.pi/agent/models.json'
 silent "$out" GEHEIM
 says "$out" '"plain": "seen"'
-says "$out" '"args": ["--api-key", "", "-H",'
 while read -r agent; do
 	[ "$agent" != default ] || continue
 	gives 0 "$agent starts with the keys of its settings" guard run \
@@ -150,7 +149,7 @@ gives 0 'one that a run has changed stays' \
 	guard run --agent cn -- cat "$HOME/.continue/config.yaml"
 is "$(cat "$out")" 'own: 1' 'it has the change'
 
-# --- what stays behind ---
+# --- entries without a copy ---
 mkdir "$HOME/.claude/plugins/cache"
 gives 0 'a directory of plugins without any is not named' \
 	guard run --agent claude -- true
@@ -205,6 +204,7 @@ says "$out" 0
 
 # --- a run cannot take a key away ---
 manifest "$HOME" >"$T/before"
+# shellcheck disable=SC2016
 gives 0 'a run tries to replace settings' guard run --name evil -- sh -c '
 	for file in ~/.config/opencode/opencode.json ~/.pi/agent/models.json \
 		~/.claude/hooks/d.sh; do
