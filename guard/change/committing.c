@@ -6,6 +6,29 @@
 #include "base/text.h"
 #include "guard/state/report.h"
 
+/* Paths that the plan leaves out are as before. */
+static int leave_excepted(struct apply_plan *a, struct entry *want,
+			  struct err *err)
+{
+	const struct changeset_root *root = &a->change.roots[0];
+	const struct names *paths = &root->plan.excepted;
+	struct store *store = a->c->store;
+	struct tree_editor *editor = tree_editor_new(store, want);
+	size_t i;
+	int got = 0;
+
+	for (i = 0; got >= 0 && i < paths->count; i++) {
+		const char *path = paths->items[i];
+		AUTO(entry) struct entry e = {0};
+
+		got = tree_lookup(store, &root->base.root, path, &e, err);
+		if (got >= 0)
+			got = e.mode ? tree_editor_put(editor, path, &e, err)
+				     : tree_editor_remove(editor, path, err);
+	}
+	return tree_editor_end(&editor, got, want, err);
+}
+
 int committing_make(struct apply_plan *a, const struct committing_options *o,
 		    bool dry, const struct entry *want, struct gitcommit **ret,
 		    struct err *err)
@@ -13,6 +36,7 @@ int committing_make(struct apply_plan *a, const struct committing_options *o,
 	const struct session *s = &a->p->session;
 	size_t len = o->message ? strlen(o->message) : 0;
 	AUTO(buf) struct buf message = {0};
+	AUTO(entry) struct entry taken = {0};
 	struct gitcommit_job job = {
 		.repository = s->project,
 		.branch = o->branch,
@@ -31,7 +55,9 @@ int committing_make(struct apply_plan *a, const struct committing_options *o,
 		buf_add_char(&message, '\n');
 	}
 	job.message = buf_text(&message);
-	if (gitcommit_make(a->c->store, &a->change.roots[0].base.root, want,
+	entry_copy(&taken, want);
+	if (leave_excepted(a, &taken, err) < 0 ||
+	    gitcommit_make(a->c->store, &a->change.roots[0].base.root, &taken,
 			   &job, ret, err) < 0)
 		return err_context(err,
 				   o->branch ? "nothing committed"

@@ -146,6 +146,9 @@ is "$(guard status -q)" '' 'the run is applied then'
 fresh
 run_of 'git worktree add -q .claude/worktrees/a -b a; echo x >>src/f1.c
 echo n >.claude/worktrees/a/n'
+gives 0 'a commit leaves it out' guard apply -y --branch z "$run"
+is "$(git show --format= --name-only z)" src/f1.c \
+	'the commit has the files of the project'
 gives 0 '. is no name of a worktree' guard apply -y "$run" .
 no '. leaves it out' test -e .claude/worktrees
 gives 1 'nothing else is left' guard apply -y "$run"
