@@ -1,8 +1,12 @@
 #include "guard/cli/choose_run.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "guard/cli/commands.h"
+#include "overlay/layers.h"
+#include "overlay/scan.h"
 
 char *choose_run_text(const struct session *s)
 {
@@ -30,12 +34,28 @@ int choose_run_count(struct context *c, const struct session *s,
 	return 0;
 }
 
+/* The changes in the layer over a repository outside of the project. */
+static size_t count_outside(const struct session *s)
+{
+	const char *git = record_get(&s->more, LAYERS_GIT);
+	auto_close int upper = git ? fd_open_dir(s->fd, "git-upper") : -1;
+	auto_close int lower = upper >= 0 ? fd_open_dir(AT_FDCWD, git) : -1;
+	AUTO(change_list) struct change_list list = {0};
+	struct err ignored;
+
+	return lower >= 0 && scan_layer(upper, lower, NULL, &list, &ignored) ==
+				       0
+		       ? list.count
+		       : 0;
+}
+
 char *choose_run_counted_changes(struct context *c, const struct session *s,
 				 struct change_counts *ret_counts,
 				 size_t *ret_home)
 {
 	struct buf b = {0};
 	struct err err;
+	size_t git;
 
 	*ret_counts = (struct change_counts){0};
 	*ret_home = 0;
@@ -45,8 +65,11 @@ char *choose_run_counted_changes(struct context *c, const struct session *s,
 		output_warn("%s", err.text);
 		return mem_strdup("cannot be read");
 	}
-	if (ret_counts->total || !*ret_home)
+	git = count_outside(s);
+	if (ret_counts->total || (!*ret_home && !git))
 		changes_summary(ret_counts, &b);
+	if (git)
+		buf_printf(&b, "%s%zu in .git", b.len ? ", " : "", git);
 	if (*ret_home)
 		buf_printf(&b, "%s%zu in home", b.len ? ", " : "", *ret_home);
 	return buf_take_text(&b);

@@ -113,6 +113,8 @@ for l in $layouts; do
 	link | nested*)
 		gives 1 "$l: a discard asks" guard discard "$run"
 		says "$err" 'that you have not imported'
+		gives 0 "$l: status" guard status
+		says "$out" ' in .git'
 		;;
 	esac
 	gives 0 "$l: apply --commits" guard apply -q -y --commits "$run"
