@@ -28,89 +28,59 @@ enum {
 	MARK_KINDS = 64,
 };
 
+/* Texts with a | between them. Of those in one list the first bytes are
+ * similar, which keeps the search fast. */
 static const struct {
-	const char *text;
+	const char *texts;
 	unsigned int kind;
 } marks[] = {
 	{"token", MARK_NAME},
-	{"passw", MARK_NAME},
-	{"passphrase", MARK_NAME},
+	{"passw|passphrase", MARK_NAME},
 	{"secret", MARK_NAME},
 	{"_auth", MARK_NAME},
-	{"authident", MARK_NAME},
-	{"apikey", MARK_NAME},
-	{"api_key", MARK_NAME},
-	{"api-key", MARK_NAME},
-	{"accesskey", MARK_NAME},
-	{"access_key", MARK_NAME},
-	{"accountkey", MARK_NAME},
-	{"access-key", MARK_NAME},
-	{"privatekey", MARK_NAME},
-	{"private_key", MARK_NAME},
-	{"private-key", MARK_NAME},
+	{"apikey|api_key|api-key", MARK_NAME},
+	{"accesskey|access_key|access-key|accountkey", MARK_NAME},
+	{"privatekey|private_key|private-key", MARK_NAME},
 	{"extraheader", MARK_NAME},
-	{"authorization", MARK_NAME},
+	{"authorization|authident", MARK_NAME},
 	{"bearer", MARK_NAME},
 	{"pass", MARK_NAME_END},
-	{"sk-", MARK_TOKEN},
-	{"ghp_", MARK_TOKEN},
-	{"gho_", MARK_TOKEN},
-	{"ghs_", MARK_TOKEN},
-	{"github_pat_", MARK_TOKEN},
-	{"glpat-", MARK_TOKEN},
-	{"xoxb-", MARK_TOKEN},
-	{"xoxp-", MARK_TOKEN},
-	{"AKIA", MARK_TOKEN},
-	{"AIza", MARK_TOKEN},
-	{"npm_", MARK_TOKEN},
-	{"hf_", MARK_TOKEN},
-	{"pypi-", MARK_TOKEN},
-	{"ghu_", MARK_TOKEN},
-	{"ghr_", MARK_TOKEN},
-	{"glptt-", MARK_TOKEN},
-	{"xoxa-", MARK_TOKEN},
-	{"xoxs-", MARK_TOKEN},
-	{"xapp-", MARK_TOKEN},
-	{"sk_live_", MARK_TOKEN},
-	{"sk_test_", MARK_TOKEN},
-	{"rk_live_", MARK_TOKEN},
-	{"whsec_", MARK_TOKEN},
-	{"SG.", MARK_TOKEN},
-	{"dop_v1_", MARK_TOKEN},
-	{"shpat_", MARK_TOKEN},
-	{"dckr_pat_", MARK_TOKEN},
-	{"gsk_", MARK_TOKEN},
-	{"xai-", MARK_TOKEN},
-	{"hvs.", MARK_TOKEN},
-	{"ya29.", MARK_TOKEN},
-	{"tskey-", MARK_TOKEN},
-	{"AGE-SECRET-KEY-", MARK_TOKEN},
-	{"eyJhbGciOi", MARK_TOKEN},
-	{"eyJ0eXAiOi", MARK_TOKEN},
-	{"eyJraWQiOi", MARK_TOKEN},
+	{"ghp_|gho_|ghs_|ghu_|ghr_|github_pat_", MARK_TOKEN},
+	{"glpat-|glptt-|glc_|glsa_|gsk_", MARK_TOKEN},
+	{"xoxb-|xoxp-|xoxa-|xoxs-|xapp-|xai-", MARK_TOKEN},
+	{"sk-|sk_live_|sk_test_|rk_live_|sk.eyJ", MARK_TOKEN},
+	{"AKIA|AIza|AGE-SECRET-KEY-|ATATT3|ATBB", MARK_TOKEN},
+	{"AAE|AAF|AAG|AAH", MARK_TOKEN}, /* Telegram, behind digits and : */
+	{"npm_|ntn_|nvapi-|NRAK-", MARK_TOKEN},
+	{"hf_|hvs.|hvb.", MARK_TOKEN},
+	{"pypi-|pplx-|pul-|pscale_tkn_|pscale_pw_|PMAK-", MARK_TOKEN},
+	{"shpat_|sbp_|sq0atp-|SG.", MARK_TOKEN},
+	{"dop_v1_|doo_v1_|dor_v1_|dp.st.|dckr_pat_|dapi", MARK_TOKEN},
+	{"r8_|rubygems_|figd_|GOCSPX-", MARK_TOKEN},
+	{"lin_api_|lsv2_pt_|lsv2_sk_|whsec_", MARK_TOKEN},
+	{"tskey-|tvly-|ya29.", MARK_TOKEN},
+	{"eyJhbGciOi|eyJ0eXAiOi|eyJraWQiOi", MARK_TOKEN},
+	{"LS0tLS1CRUdJTi", MARK_TOKEN}, /* "-----BEGIN " in base64 */
 	{"://", MARK_USER},
 	{"proxy", MARK_USER},
-	{"_KEY", MARK_VARIABLE},
-	{"_PAT", MARK_VARIABLE},
-	{"_PWD", MARK_VARIABLE},
-	{KEY_BEGIN "KEY-----", MARK_KEY},
-	{KEY_BEGIN "KEY BLOCK-----", MARK_KEY},
+	{"_KEY|_PAT|_PWD", MARK_VARIABLE},
+	{KEY_BEGIN "KEY-----|" KEY_BEGIN "KEY BLOCK-----", MARK_KEY},
 };
 
 #define MARK_COUNT (sizeof(marks) / sizeof(*marks))
 #define TOKEN_MIN 16 /* shortest such token, in bytes with its prefix */
 
 /*
- * One bit for each mark: which marks can have this byte at this offset, and
- * which are of these kinds. A text is searched for all marks at once: only a
- * place whose first four bytes are those of a mark is compared with it. Behind
- * the last four bytes no secret can follow.
+ * One bit for each list: which lists have a text with this byte at this offset,
+ * and which are of these kinds. A text is searched for all marks at once: only
+ * a place whose first four bytes may be those of a mark is compared with it.
+ * Behind the last four bytes no secret can follow.
  */
 #define MARK_BYTES 4
 
 static uint64_t marks_with_byte[MARK_BYTES][256], marks_of_kind[MARK_KINDS];
 
-_Static_assert(MARK_COUNT <= 64, "one bit for each mark");
+_Static_assert(MARK_COUNT <= 64, "one bit for each list of marks");
 
 static bool ignores_case(size_t mark)
 {
@@ -123,17 +93,41 @@ static void make_mark_tables(void)
 
 	for (i = 0; i < MARK_COUNT; i++) {
 		const uint64_t bit = UINT64_C(1) << i;
-		const char *text = marks[i].text;
+		const char *text = marks[i].texts;
 
-		for (at = 0; at < MARK_BYTES; at++)
-			for (k = 0; k < 256; k++)
-				if (at >= strlen(text) || (char)k == text[at] ||
-				    (ignores_case(i) &&
-				     tolower((int)k) == text[at]))
-					marks_with_byte[at][k] |= bit;
+		for (;;) {
+			const size_t len = strcspn(text, "|");
+
+			for (at = 0; at < MARK_BYTES; at++)
+				for (k = 0; k < 256; k++)
+					if (at >= len || (char)k == text[at] ||
+					    (ignores_case(i) &&
+					     tolower((int)k) == text[at]))
+						marks_with_byte[at][k] |= bit;
+			if (!text[len])
+				break;
+			text += len + 1;
+		}
 		for (k = 0; k < MARK_KINDS; k++)
 			if (k & marks[i].kind)
 				marks_of_kind[k] |= bit;
+	}
+}
+
+/* Whether the text begins with one of the list. */
+static bool begins_with_mark(const char *text, size_t len, size_t mark)
+{
+	const char *one = marks[mark].texts;
+	size_t n;
+
+	for (;; one += n + 1) {
+		n = strcspn(one, "|");
+		if (len >= n &&
+		    (ignores_case(mark) ? strncasecmp(text, one, n)
+					: memcmp(text, one, n)) == 0)
+			return true;
+		if (!one[n])
+			return false;
 	}
 }
 
@@ -153,17 +147,10 @@ static size_t find_mark(const char *text, size_t len, size_t at,
 			marks_with_byte[1][bytes[at + 1]] &
 			marks_with_byte[2][bytes[at + 2]] &
 			marks_with_byte[3][bytes[at + 3]];
-		for (; found; found &= found - 1) {
-			size_t i = (size_t)__builtin_ctzll(found);
-			size_t n = strlen(marks[i].text);
-
-			if (len - at >= n &&
-			    (ignores_case(i)
-				     ? strncasecmp(text + at, marks[i].text, n)
-				     : memcmp(text + at, marks[i].text, n)) ==
-				    0)
+		for (; found; found &= found - 1)
+			if (begins_with_mark(text + at, len - at,
+					     (size_t)__builtin_ctzll(found)))
 				return at;
-		}
 	}
 	return len;
 }
