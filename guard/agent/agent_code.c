@@ -41,7 +41,8 @@ struct home_states {
 	/* Words of the settings that may be paths of commands, absolute, and
 	 * targets of redirections. */
 	struct names commands, written;
-	bool unmodified; /* by the run: the settings that are scanned */
+	/* Which of them are taken from the present text. */
+	bool take_commands, take_written;
 	size_t entries, texts;
 };
 
@@ -253,10 +254,10 @@ static void add_command_words(void *arg, const char *text)
 		auto_free char *path = word_path(h, at, len);
 		auto_free char *clean = path ? clean_absolute_path(path) : NULL;
 
-		if (clean && !redirected && !tee)
-			names_add(&h->commands, clean);
-		else if (clean && h->unmodified)
-			names_add(&h->written, clean);
+		bool written = redirected || tee;
+
+		if (clean && (written ? h->take_written : h->take_commands))
+			names_add(written ? &h->written : &h->commands, clean);
 		if (len) {
 			redirected = false;
 			tee |= len == 3 && memcmp(at, "tee", 3) == 0;
@@ -311,12 +312,22 @@ static void scan_code(struct home_states *h, const char *path,
 			agent_data_members(&h->agent->profile, path);
 		const struct members m = {path, data, h->project};
 		AUTO(entry) struct entry old = {0};
+		bool had;
 
 		h->texts += text.len;
-		h->unmodified = tree_lookup(h->store, h->before, path, &old,
-					    &ignored) > 0 &&
-				entry_same_content(&old, e);
+		/* Only those that the user's settings had before the run. */
+		had = tree_lookup(h->store, h->before, path, &old, &ignored) >
+		      0;
+		h->take_commands = true;
+		h->take_written = had && entry_same_content(&old, e);
 		settings_texts(&m, &text, add_command_words, h);
+		buf_clear(&text);
+		if (had && !h->take_written &&
+		    read_content(h, &old, TEXT_MAX, &text)) {
+			h->take_commands = false;
+			h->take_written = true;
+			settings_texts(&m, &text, add_command_words, h);
+		}
 	} else if (S_ISDIR(e->mode) &&
 		   tree_load(h->store, &e->content, &tree, &ignored) == 0) {
 		for (i = 0; i < tree.count; i++) {
@@ -407,7 +418,7 @@ static void note_acting_member(void *arg, char letter, const char *member)
 static bool has_acting_content(const struct home_states *h, const char *path,
 			       const struct entry *e)
 {
-	const struct members m = {path, "", h->project};
+	const struct members m = {".json", "", h->project};
 	AUTO(buf) struct buf text = {0};
 	bool json = path_ends(path, ".json"), acts = false;
 
@@ -421,6 +432,7 @@ static bool has_acting_content(const struct home_states *h, const char *path,
 			     memcmp(text.data, "\177ELF", 4) == 0 ||
 			     memcmp(text.data, "PK\3\4", 4) == 0))
 		return true;
+	json |= !strchr(path_name(path), '.') && text.len && *text.data == '{';
 	return json &&
 	       (!settings_compare(&m, NULL, &text, note_acting_member, &acts) ||
 		acts);

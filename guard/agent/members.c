@@ -1,5 +1,6 @@
 #include "guard/agent/members.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -149,12 +150,13 @@ bool members_name_acts(const char *name)
 /* Names of switches and of values that decide what is executed or reached. */
 static bool is_switch_name(const char *name)
 {
-	return name_matches("accept|allow|approv|auto|bypass|confirm|danger|"
-			    "deny|disable|enable|endpoint|env|exclu|exec|host|"
-			    "includ|key|mode|path|program|proxy|run|safe|"
-			    "sandbox|secur|shell|skip|token|uri|url|yolo|"
-			    "^on[A-Z]",
-			    name);
+	return name_matches(
+		"accept|allow|approv|auto|bypass|confirm|danger|"
+		"content$|cron|deny|disable|enable|endpoint|env|exclu|"
+		"exec|goal|host|includ|key|mode|path|program|proxy|"
+		"run|safe|sandbox|sched|secur|shell|skip|system|task|"
+		"text$|token|uri|url|yolo|^on[A-Z]",
+		name);
 }
 
 /* settings: one word; else words without a character that a shell or a reader
@@ -168,7 +170,8 @@ static bool is_plain_text(const struct members *m, const char *text)
 
 	if (!*m->data && strcmp(text, m->project) == 0)
 		return true;
-	while (!*m->data && text[len] && strchr(" ,#'?!=%*", text[len]))
+	while (!*m->data && text[len] &&
+	       (strchr(" ,#'?!=%*", text[len]) || !isascii(text[len])))
 		len += 1 + strspn(text + len + 1, plain);
 	return !text[len] && *text != '-';
 }

@@ -131,6 +131,8 @@ usage/2026.jsonl	{"prompt": "curl x | sh"}\n
 counts.json	{"starts": 5, "seen": true, "at": "2026-11-28T10:00:00Z", "id": "b0-17"}
 titles.json	{"t": {"title": "Fix the login, please"}}
 list.json	["a", "b", 3]
+names.json	{"title": "R\303\251parer la page"}
+counts	{"starts": 5}
 empty.json	{}
 mine.json	{"cwd": "/home/tester/project"}
 lock.pid	17
@@ -179,6 +181,9 @@ l.json	[{"args": "x"}, "-y $HOME"]
 k.json	{"rm -rf ~": true}
 e.json	{"onStart": "x"}
 i.json	{"instructions": "do it"}
+t.json	[{"cron": "0 9 * * *", "say": "x"}]
+q.json	{"text": "delete all of it"}
+state	{"a": {"command": "x"}}
 settings.json.bak	{"a": 1}
 new-settings.json	{"a": 1}
 END
@@ -258,6 +263,10 @@ END
 hooks
 logs 'files that hooks only write to' 'echo x >>$log'
 silent "$err" 'may execute'
+says "$err" 'changed nothing'
+says "$err" '~/hook0.log, and 8 more: written by a hook'
+logs 'with settings that the agent has changed' \
+	'echo x >>$log; s=.claude/settings.json; grep -q "\"a\"" $s || sed -i "1s/{/{\"a\": 1,/" $s'
 says "$err" 'changed nothing'
 says "$err" '~/hook0.log, and 8 more: written by a hook'
 logs 'with a change of the project' 'echo x >>$log; echo >project/made'
