@@ -14,6 +14,8 @@
 #include "restore/git/gitcopies.h"
 
 #define WORKTREES ".git/worktrees"
+/* Of more, which a run may add to keep guard busy, none is recognized. */
+#define WORKTREES_MAX 1000
 
 bool worktrees_is_old(const struct worktree *w)
 {
@@ -201,7 +203,8 @@ static void list_admins(int root_fd, char ***to)
 					   O_RDONLY | O_DIRECTORY, 0, &ignored);
 	size_t i;
 
-	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0 ||
+	    list.count > WORKTREES_MAX)
 		return;
 	for (i = 0; i < list.count; i++) {
 		auto_free char *admin =
