@@ -35,29 +35,35 @@ static bool is_callback(const char *method)
 	       strncasecmp(method, "terminal/", 9) == 0;
 }
 
+/* The next byte that is a visible ASCII character; 0: none. One parser or
+ * another drops the others. */
+static char next_visible(const char **at, const char *end)
+{
+	while (*at < end) {
+		char c = *(*at)++;
+
+		if (c > ' ' && c < 0x7f)
+			return c;
+	}
+	return 0;
+}
+
 /* Whether a string is such a method, or the member with the logins. Decodes its
- * beginning as the most tolerant parser might: every escape, and without the
- * bytes that one parser or another drops. */
+ * beginning as the most tolerant parser might, with every escape. */
 static bool may_act(const char *at, const char *end)
 {
-	char text[NAME_LEN + 1] = {0};
-	size_t len = 0;
+	char text[NAME_LEN + 1] = {0}, hex[5] = {0};
+	size_t len = 0, i;
+	char c;
 
-	while (at < end && len < NAME_LEN) {
-		unsigned long c = (unsigned char)*at++;
-
-		if (c == '\\' && at < end) {
-			c = (unsigned char)*at++;
-			if ((c | 0x20) == 'u' && end - at >= 4) {
-				char hex[5] = {0};
-
-				memcpy(hex, at, 4);
-				c = strtoul(hex, NULL, 16);
-				at += 4;
-			}
+	while (len < NAME_LEN && (c = next_visible(&at, end))) {
+		if (c == '\\' && ((c = next_visible(&at, end)) | 0x20) == 'u') {
+			for (i = 0; i < 4; i++)
+				hex[i] = next_visible(&at, end);
+			c = (char)strtoul(hex, NULL, 16);
 		}
 		if (c > ' ' && c < 0x7f)
-			text[len++] = (char)c;
+			text[len++] = c;
 	}
 	return is_callback(text) ||
 	       strncasecmp(text, "authMethods", NAME_LEN) == 0;

@@ -103,6 +103,9 @@ static void no_spelling_of_a_call_reaches_the_editor(void **state)
 		"\xef\xbb\xbf{\"id\":1,\"method\":\"fs/write_text_file\"}\n",
 		"{\"id\":1,\"method\":\"fs/write_text_file\",\"x\":\"\xff\"}\n",
 		"{\"id\":1,\"method\":\"f\xffs/write_text_file\"}\n",
+		"{\"id\":1,\"method\":\"fs\\u00\xff"
+		"2fwrite_text_file\"}\n",
+		"{\"id\":1,\"method\":\"\\\x01u0066s/write_text_file\"}\n",
 		"{\"id\":1,\"method\":\"fs/"
 		"write_text_file\",\"x\":\"\\ud800\"}\n",
 		"{\"id\":1,\"method\":\"fs/write_text_file\",}\n",
