@@ -147,7 +147,7 @@ bool members_name_acts(const char *name)
 			    name);
 }
 
-/* Names of switches and of values that decide what is executed or reached. */
+/* Names of switches, tasks, and values that choose programs or addresses. */
 static bool is_switch_name(const char *name)
 {
 	return name_matches(

@@ -1,8 +1,8 @@
 #!/bin/sh
 # users: one
-# Plain sessions of agents: what they write into their homes by themselves is no
-# change of the run, unknown data is a note, and what the next session executes
-# or obeys is a warning.
+# Plain sessions of agents: files that they write into their homes by themselves
+# are no change of the run, unknown data is a note, and a file that the next
+# session executes or obeys is a warning.
 # shellcheck disable=SC2016,SC2088
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
@@ -13,7 +13,7 @@ mkdir -p "$HOME/bin" "$HOME/.claude"
 PATH=$HOME/bin:$PATH
 warning='warning: configuration or code'
 
-# --- what the newest versions write ---
+# --- files that the newest versions write ---
 # plain NAME SCRIPT: two sessions of an agent that only does that
 plain() {
 	printf '#!/bin/sh\ncd ~ || exit 1\nput() { mkdir -p "${1%%/*}"; printf "%%s %%s" "${2-x}" $$ >"$1"; }\n%s\n' \
@@ -65,7 +65,7 @@ put .copilot/session-state/a/events.jsonl; put .copilot/open-sessions-state.json
 mkdir -p "$HOME/.config/opencode"
 echo '{"mcp": {"x": {"command": ["npx", "-y", "server", "."]}}}' \
 	>"$HOME/.config/opencode/opencode.json"
-# Its plugin package, unpacked, whose names are no names of the project's files.
+# The unpacked plugin package has names that are no names of the project's files.
 plain opencode 'cd .config/opencode; [ -e node_modules ] || {
 mkdir -p node_modules/.bin; put node_modules/which/bin.js
 put node_modules/which/package.json "{\"exports\": {\"./package.json\": \"./package.json\"}}"
