@@ -41,7 +41,7 @@ struct home_states {
 	/* Words of the settings that may be paths of commands, absolute, and
 	 * targets of redirections. */
 	struct names commands, written;
-	/* Which of them are taken from the present text. */
+	/* Whether the words of the present text are added to them. */
 	bool take_commands, take_written;
 	size_t entries, texts;
 };
@@ -196,6 +196,75 @@ static char *follow_links(struct home_states *h, const char *path,
 	return at;
 }
 
+/* ---- files of an unknown purpose ---- */
+
+static void note_acting_member(void *arg, char letter, const char *member)
+{
+	(void)member;
+	*(bool *)arg |= isupper(letter) != 0;
+}
+
+/* Whether one side of the change is a program by its kind or its first bytes,
+ * or JSON with values that may be more than data. */
+static bool has_acting_content(const struct home_states *h, const char *path,
+			       const struct entry *e)
+{
+	const struct members m = {".json", "", h->project};
+	AUTO(buf) struct buf text = {0};
+	bool json = path_ends(path, ".json"), acts = false;
+
+	if (!e)
+		return false;
+	if (!S_ISREG(e->mode) || e->mode & 0111 || e->flags & ENTRY_INCOMPLETE)
+		return true;
+	if (!read_content(h, e, SETTINGS_MAX, &text))
+		return json;
+	if (text.len > 3 && (memcmp(text.data, "#!", 2) == 0 ||
+			     memcmp(text.data, "\177ELF", 4) == 0 ||
+			     memcmp(text.data, "PK\3\4", 4) == 0))
+		return true;
+	json |= !strchr(path_name(path), '.') && text.len && *text.data == '{';
+	return json &&
+	       (!settings_compare(&m, NULL, &text, note_acting_member, &acts) ||
+		acts);
+}
+
+/* A script, prose that agents read, or settings in a form whose members are not
+ * compared. */
+static bool has_acting_name(const char *path)
+{
+	static const char endings[] =
+		" bash bat cfg cjs cmd conf cts dll el env exe fish ini ipynb "
+		"jar js jsonc json5 jsx lua markdown md mdc mdx mjs mts node "
+		"php pl ps1 py pyc rb service sh so tgz toml ts tsx vim wasm "
+		"xml yaml yml zip zsh ";
+	const char *dot = strrchr(path_name(path), '.');
+	auto_free char *ending = mem_printf(" %s ", dot ? dot + 1 : " ");
+
+	if (strcasestr(endings, ending))
+		return true;
+	return members_name_acts(path) || risk_by_name(path) >= RISK_HIGH;
+}
+
+/*
+ * Whether the next session may execute or obey the file, by its kind: unknown
+ * files of other kinds are the notes and caches of another version of the
+ * agent.
+ */
+static bool may_act(const struct home_states *h, const char *path,
+		    const struct entry *a, const struct entry *b)
+{
+	const struct profile *p = &h->agent->profile;
+	const struct profile_item *home = NULL;
+	const char *rest = path;
+
+	while ((home = profile_next(p, PROFILE_HOME, home)))
+		if (path_below(path, home->value))
+			rest = path_rest(path, home->value);
+	return is_obeyed(h, path) || has_acting_name(rest) ||
+	       has_acting_content(h, path, a) || has_acting_content(h, path, b);
+}
+
 /* ---- commands that settings name ---- */
 
 /* A word as a path of the run, absolute, to free; NULL: none. */
@@ -293,6 +362,7 @@ static void obey_path(struct home_states *h, const char *path, bool any);
 static void scan_code(struct home_states *h, const char *path,
 		      const struct entry *e)
 {
+	auto_free char *data = agent_data_members(&h->agent->profile, path);
 	AUTO(tree) struct tree tree = {0};
 	AUTO(buf) struct buf text = {0};
 	struct err ignored;
@@ -307,9 +377,8 @@ static void scan_code(struct home_states *h, const char *path,
 		obey_path(h, path, true);
 	} else if (S_ISREG(e->mode) && may_name_commands(path, e) &&
 		   h->texts < TEXTS_MAX &&
+		   (*data || may_act(h, path, NULL, e)) &&
 		   read_content(h, e, TEXT_MAX, &text)) {
-		auto_free char *data =
-			agent_data_members(&h->agent->profile, path);
 		const struct members m = {path, data, h->project};
 		AUTO(entry) struct entry old = {0};
 		bool had;
@@ -403,75 +472,6 @@ static void record_member(void *arg, char letter, const char *member)
 
 	record_change(r, isupper(letter) ? AGENT_CODE : AGENT_UNKNOWN,
 		      (char)toupper(letter), name);
-}
-
-/* ---- files of an unknown purpose ---- */
-
-static void note_acting_member(void *arg, char letter, const char *member)
-{
-	(void)member;
-	*(bool *)arg |= isupper(letter) != 0;
-}
-
-/* Whether one side of the change is a program by its kind or its first bytes,
- * or JSON with values that may be more than data. */
-static bool has_acting_content(const struct home_states *h, const char *path,
-			       const struct entry *e)
-{
-	const struct members m = {".json", "", h->project};
-	AUTO(buf) struct buf text = {0};
-	bool json = path_ends(path, ".json"), acts = false;
-
-	if (!e)
-		return false;
-	if (!S_ISREG(e->mode) || e->mode & 0111 || e->flags & ENTRY_INCOMPLETE)
-		return true;
-	if (!read_content(h, e, SETTINGS_MAX, &text))
-		return json;
-	if (text.len > 3 && (memcmp(text.data, "#!", 2) == 0 ||
-			     memcmp(text.data, "\177ELF", 4) == 0 ||
-			     memcmp(text.data, "PK\3\4", 4) == 0))
-		return true;
-	json |= !strchr(path_name(path), '.') && text.len && *text.data == '{';
-	return json &&
-	       (!settings_compare(&m, NULL, &text, note_acting_member, &acts) ||
-		acts);
-}
-
-/* A script, prose that agents read, or settings in a form whose members are not
- * compared. */
-static bool has_acting_name(const char *path)
-{
-	static const char endings[] =
-		" bash bat cfg cjs cmd conf cts dll el env exe fish ini ipynb "
-		"jar js jsonc json5 jsx lua markdown md mdc mdx mjs mts node "
-		"php pl ps1 py pyc rb service sh so tgz toml ts tsx vim wasm "
-		"xml yaml yml zip zsh ";
-	const char *dot = strrchr(path_name(path), '.');
-	auto_free char *ending = mem_printf(" %s ", dot ? dot + 1 : " ");
-
-	if (strcasestr(endings, ending))
-		return true;
-	return members_name_acts(path) || risk_by_name(path) >= RISK_HIGH;
-}
-
-/*
- * Whether the next session may execute or obey the file, by what it is: unknown
- * files of no such kind are the notes and caches of another version of the
- * agent.
- */
-static bool may_act(const struct home_states *h, const char *path,
-		    const struct entry *a, const struct entry *b)
-{
-	const struct profile *p = &h->agent->profile;
-	const struct profile_item *home = NULL;
-	const char *rest = path;
-
-	while ((home = profile_next(p, PROFILE_HOME, home)))
-		if (path_below(path, home->value))
-			rest = path_rest(path, home->value);
-	return is_obeyed(h, path) || has_acting_name(rest) ||
-	       has_acting_content(h, path, a) || has_acting_content(h, path, b);
 }
 
 /* Whether members of the file were compared. */

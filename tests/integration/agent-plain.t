@@ -196,6 +196,11 @@ guard agents -q --reset claude -y
 guard run --agent claude -- write <"$T/unknown" 2>"$err"
 silent "$err" "$warning"
 all unknown "$T/unknown"
+gives 0 'words of data are no names of commands' guard run --agent claude -- \
+	sh -c 'echo "{\"edited\": [\"README.md\"]}" >~/.claude/edits.json; echo >>README.md'
+silent "$err" 'may execute'
+says "$err" '~/.claude/edits.json: data of claude'
+guard discard -q -y
 guard run --agent claude -- write <"$T/code" 2>"$err"
 says "$err" "$warning"
 all code "$T/code"
