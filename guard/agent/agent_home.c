@@ -178,10 +178,12 @@ static void update_seed_file(struct seeding *s, const char *path, int from,
 		then = copy;
 	} else if (then) {
 		then++;
+		buf_add_text(s->notes, "~/");
+		text_escape_name(s->notes, path);
 		buf_printf(s->notes,
-			   "~/%s was changed outside, and guard's copy by %s: "
-			   "the copy stays (guard agents --reset %s)\n",
-			   path, s->a->name, s->a->name);
+			   " was changed outside, and guard's copy by %s: the "
+			   "copy stays (guard agents --reset %s)\n",
+			   s->a->name, s->a->name);
 	}
 	value = mem_printf("%s %s", real, then ?: "-");
 	record_set(&s->record, buf_text(&key), value);

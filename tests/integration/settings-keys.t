@@ -149,6 +149,14 @@ gives 0 'one that a run has changed stays' \
 	guard run --agent cn -- cat "$HOME/.continue/config.yaml"
 is "$(cat "$out")" 'own: 1' 'it has the change'
 
+bad=$(printf 'n\033[2J\nm')
+echo one >"$HOME/.claude/skills/$bad"
+gives 0 'a name with control characters' guard run --agent claude -- \
+	sh -c 'echo own >"$0"' "$HOME/.claude/skills/$bad"
+echo two >"$HOME/.claude/skills/$bad"
+gives 0 'it is escaped' guard run --agent claude -- true
+says "$err" "skills/n\\x1b[2J\\nm was changed outside"
+
 # --- entries without a copy ---
 mkdir "$HOME/.claude/plugins/cache"
 gives 0 'a directory of plugins without any is not named' \
