@@ -70,6 +70,13 @@ int64_t session_id_time(const char *id)
 	return EPOCH_2020 + (int64_t)value;
 }
 
+/* "s12" is snapshot 12. */
+static bool is_snapshot(const char *text)
+{
+	return *text == 's' && text[1] &&
+	       !text[1 + strspn(text + 1, "0123456789")];
+}
+
 bool session_name_ok(const char *text)
 {
 	size_t len = strlen(text);
@@ -77,5 +84,6 @@ bool session_name_ok(const char *text)
 	return len && len <= SESSION_NAME_MAX &&
 	       strchr(LETTERS CAPITALS, text[0]) &&
 	       strspn(text, DIGITS CAPITALS "._-") == len &&
-	       strcmp(text, "latest") != 0 && !session_id_ok(text);
+	       strcmp(text, "latest") != 0 && !session_id_ok(text) &&
+	       !is_snapshot(text);
 }

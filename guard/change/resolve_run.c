@@ -358,8 +358,15 @@ int resolve_run_open(struct context *c, int count, char **argv, int dashed,
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	int got = 0, i;
 
-	if (count > dashed) {
-		got = resolve_operand(c, argv[0], lock, &p.session, err);
+	if (words_before_dashes(count, dashed)) {
+		if (dashed == NO_DASHES)
+			got = resolve_operand(c, argv[0], lock, &p.session,
+					      err);
+		else
+			got = resolve_run_text(c, argv[0], lock, &p.session,
+					       err) < 0
+				      ? -err->num
+				      : 1;
 		if (got < 0)
 			return got;
 		p.named = got > 0;

@@ -35,8 +35,18 @@ struct resolved_run {
 		.session = {.fd = -1, .lock_fd = -1 }                          \
 	}
 
+/* No "--" was given. */
+#define NO_DASHES (-1)
+
+static inline int words_before_dashes(int count, int dashed)
+{
+	return dashed == NO_DASHES ? count : count - dashed;
+}
+
 /*
  * The operands are count texts at argv, the last `dashed` of them after "--".
+ * The first one names a run or is a path; with a "--" anywhere behind it, it
+ * can only name a run.
  * lock: take the run's lock; -EBUSY if the run is live. -ENOENT: no such run,
  * or no pending run; -EXDEV: a path is in none of the run's roots.
  */

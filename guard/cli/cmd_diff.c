@@ -347,13 +347,13 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	AUTO(session) struct session a = SESSION_NONE;
 	AUTO(session) struct session b = SESSION_NONE;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
-	int points, got;
+	int words = words_before_dashes(count, dashed), points, got;
 	struct freezer *freezer = NULL;
 	struct diff_result result = {.compared = true};
 	struct err unexpected;
 
-	got = diffsnaps_open_runs(c, count - dashed, argv, &a, &b, err);
-	points = got ? 0 : diffsnaps_points(c, count - dashed, argv, err);
+	got = diffsnaps_open_runs(c, words, argv, &a, &b, err);
+	points = got ? 0 : diffsnaps_points(c, words, argv, err);
 	if (got >= 0 && points >= 0 && got + points &&
 	    (o->risk || o->form == FORM_KINDS || o->form >= FORM_HTML))
 		return fail(err, EINVAL,

@@ -159,7 +159,8 @@ static int export_snapshot(struct export *x, int count, char **argv,
 static int export(struct export *x, int count, char **argv, int dashed,
 		  struct err *err)
 {
-	int points = diffsnaps_points(x->c, count > dashed, argv, err);
+	int points = diffsnaps_points(
+		x->c, words_before_dashes(count, dashed) > 0, argv, err);
 
 	if (points < 0)
 		return points;

@@ -1,3 +1,4 @@
+#include "guard/change/resolve_run.h"
 #include "guard/cli/options.h"
 
 #include <getopt.h>
@@ -578,7 +579,7 @@ static int words_after_dashes(int argc, char **argv)
 	for (i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--") == 0)
 			return argc - 1 - i;
-	return 0;
+	return NO_DASHES;
 }
 
 enum options_got options_parse(const struct verb *verb, int argc, char **argv,

@@ -279,7 +279,7 @@ static int check_name(const char *name, struct err *err)
 		return fail(err, EINVAL,
 			    "--name %s: a name is a letter and at most 31 "
 			    "letters, digits, '.', '_' or '-', and not "
-			    "'latest'",
+			    "'latest' or of the form of a snapshot, 's12'",
 			    text_quote(name));
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/boot.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -261,8 +262,6 @@ static void report_others(const struct names *runs, bool running)
 		    running ? "joins" : "goes on in", one ? "it" : "one");
 }
 
-/* Two runs that start at the same time can get the same name: commands that
- * name it ask for an id. */
 static int check_others(const struct run *run, struct err *err)
 {
 	const char *wanted = run->options->name;
@@ -326,7 +325,7 @@ static void save_options(struct session *s, char *const *saved_options)
 		record_add(&s->more, OPTION, *saved_options);
 }
 
-int run_open_session(struct run *run, struct err *err)
+static int open_session(struct run *run, struct err *err)
 {
 	char *const *argv = run->options->argv;
 	AUTO(buf) struct buf command = {0};
@@ -349,6 +348,24 @@ int run_open_session(struct run *run, struct err *err)
 	free(run->session.command);
 	run->session.command = buf_take_text(&command);
 	return 0;
+}
+
+int run_open_session(struct run *run, struct err *err)
+{
+	int naming = -1, got;
+
+	if (!run->options->name || run->options->resume)
+		return open_session(run, err);
+	naming = lock_take(run->context.state.fd, "names.lock", true, true,
+			   err);
+	if (naming < 0)
+		return naming;
+	/* The next one sees the name in the record. */
+	got = open_session(run, err);
+	if (got == 0)
+		got = session_set_state(&run->session, RUN_NEW, err);
+	lock_release(&naming);
+	return got;
 }
 
 /* ---- saved options ---- */
