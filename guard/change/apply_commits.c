@@ -786,10 +786,11 @@ static int add_repositories(struct apply_plan *a, struct apply_commits *ac,
 	}
 	if (ac->moves.count)
 		return 0;
-	return imp->fresh ? err_context(err,
-					"its commits are on no branch that "
-					"moves (guard import %s imports them)",
-					run)
+	return imp->fresh ? fail(err, ENODATA,
+				 "run %s has no commits on a branch that can "
+				 "move: guard import %s imports them, --ff "
+				 "BRANCH moves a branch to them",
+				 run, run)
 			  : -err->num;
 }
 

@@ -94,6 +94,39 @@ void apply_report_gits_left(const struct plan *plan, const char *dir,
 			    buf_text(&paths), run, buf_text(&paths));
 }
 
+/* Where HEAD was when the run began, and is. false: unknown. */
+static bool find_heads(const struct session *s, struct githead *ret_began,
+		       struct githead *ret_now)
+{
+	AUTO(gitdir) struct gitdir d = {0};
+
+	return importer_began(s, ret_began) && gitdir_find(s->project, &d) &&
+	       gitdir_head(&d, ret_now);
+}
+
+void apply_report_head(const struct session *s)
+{
+	AUTO(githead) struct githead began = {0}, now = {0};
+	auto_free char *then = NULL, *is = NULL;
+
+	if (!find_heads(s, &began, &now) ||
+	    strcmp(began.branch ?: "", now.branch ?: "") == 0)
+		return;
+	then = apply_commits_head(&began);
+	is = apply_commits_head(&now);
+	report_warning("the run began on %s, you are on %s", then, is);
+}
+
+/* Whether --commits refuses, as far as the project's HEAD tells. */
+static bool is_head_elsewhere(const struct session *s)
+{
+	AUTO(githead) struct githead began = {0}, now = {0};
+
+	return find_heads(s, &began, &now) &&
+	       (strcmp(began.branch ?: "", now.branch ?: "") != 0 ||
+		gittips_compare_ids(&began.id, &now.id) != 0);
+}
+
 void apply_report_git_left(const struct apply_plan *a)
 {
 	struct session *s = &a->p->session;
@@ -115,8 +148,9 @@ void apply_report_git_left(const struct apply_plan *a)
 		report_note("run %s may have commits that are not in your "
 			    "repository: %s",
 			    session_label(s), err.text);
-	else if (*left && apply_commits_must_wait(
-				  s, &changes_project(&a->changes)->list))
+	else if (*left && (is_head_elsewhere(s) ||
+			   apply_commits_must_wait(
+				   s, &changes_project(&a->changes)->list)))
 		report_note("%s of the run %s not in your repository; guard "
 			    "import %s imports %s",
 			    left, one ? "is" : "are", session_label(s),
@@ -142,21 +176,6 @@ void apply_report_home_left(const struct apply_plan *a)
 		report_note("%s in your home directory not applied: guard diff "
 			    "%s shows them, guard apply %s ~/PATH applies one",
 			    text_count(count, "change"), id, id);
-}
-
-void apply_report_head(const struct session *s)
-{
-	AUTO(gitdir) struct gitdir d = {0};
-	AUTO(githead) struct githead began = {0}, now = {0};
-	auto_free char *then = NULL, *is = NULL;
-
-	if (!importer_began(s, &began) || !gitdir_find(s->project, &d) ||
-	    !gitdir_head(&d, &now) ||
-	    strcmp(began.branch ?: "", now.branch ?: "") == 0)
-		return;
-	then = apply_commits_head(&began);
-	is = apply_commits_head(&now);
-	report_warning("the run began on %s, you are on %s", then, is);
 }
 
 static void report_move(const struct commits_move *m, const char *verb,

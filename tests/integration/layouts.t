@@ -176,7 +176,8 @@ done
 elsewhere() {
 	rm -rf "${HOME:?}/$1"
 	layout "$1"
-	gives 0 "$1: a run adds a file" guard run -q -- sh -c 'echo n >new'
+	gives 0 "$1: a run adds a file" guard run -q -- sh -c '
+		echo n >new; git commit -q --allow-empty -m empty'
 	run=$(guard status -q | head -n 1)
 	eval "$2" >"$T/x" 2>&1
 	gives 1 "$2: --commit asks" guard apply --commit "$run"
@@ -186,6 +187,7 @@ elsewhere() {
 	gives 0 "$2: undo" guard undo -q -y
 	gives 0 "$2: apply names it, too" guard apply -n "$run"
 	says "$err" "$3"
+	silent "$err" 'guard apply --commits'
 }
 
 other="the run began on 'main', you are on 'other'"
@@ -239,7 +241,7 @@ gives 0 'a run commits on a branch without a worktree' \
 	guard run -q --name aside -- sh -ec 'git checkout -q -b aside
 	git commit -q --allow-empty -m a; git checkout -q main'
 gives 1 'apply --commits has nothing to move' guard apply -y --commits aside
-says "$err" "(guard import aside imports them): run aside has no commits on 'main'"
+says "$err" "no commits on a branch that can move: guard import aside imports"
 
 # --- a submodule that the run adds ---
 base "$HOME/lib"
