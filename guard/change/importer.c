@@ -1,5 +1,6 @@
 #include "guard/change/importer.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -124,7 +125,12 @@ static int open_changed(struct opening *o, struct importer_repository *r,
 		.check = o->check,
 	};
 	const struct gitimport_list *list;
+	char *at;
 
+	/* The name of a submodule may be none that a ref can have. */
+	for (at = id + strlen(o->s->id); *at; at++)
+		if (!strchr("/-", *at) && !isalnum((unsigned char)*at))
+			*at = '_';
 	if (gitimport_open(&job, &r->im, err) < 0)
 		return *r->name ? err_context(err, "%s", text_quote(r->name))
 				: -err->num;

@@ -1,6 +1,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "guard/change/importer.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
@@ -112,10 +113,11 @@ static void hint_merges(const struct gitimport_list *list)
 		return;
 	for (i = 0; i < list->count && shown < MERGES_SHOWN; i++) {
 		const struct gitimport_ref *r = &list->items[i];
+		auto_free char *ref = path_join(list->prefix, r->name);
 
 		if (r->known || strncmp(r->name, "heads/", 6) != 0)
 			continue;
-		output_hint("git merge %s/%s", list->prefix, r->name);
+		output_hint("git merge %s", text_shell(ref));
 		shown++;
 	}
 	if (!shown)

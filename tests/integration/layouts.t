@@ -248,12 +248,12 @@ base "$HOME/lib"
 rm -rf "$HOME/plain"
 layout plain
 gives 0 'a run adds a submodule and commits in it' guard run -q -- sh -ec "
-	git submodule -q add '$HOME/lib' new; cd new
+	git submodule -q add --name 'a b..lock' '$HOME/lib' new; cd new
 	git commit -q --allow-empty -m inner; cd ..; git commit -q -a -m outer"
 run=$(guard status -q)
 gives 0 'import' guard import -y "$run"
-says "$err" "the run added the submodule 'new'"
-is "$(git log -1 --format=%s "refs/guard/$run/modules/new/heads/main")" inner \
+says "$err" "the run added the submodule 'a b..lock'"
+is "$(git log -1 --format=%s "refs/guard/$run/modules/a_b__lock/heads/main")" inner \
 	'the commit of the submodule is in the repository of the project'
 
 # --- one of two repositories cannot move ---
