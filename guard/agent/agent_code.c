@@ -217,7 +217,7 @@ static bool has_acting_content(const struct home_states *h, const char *path,
 		return false;
 	if (!S_ISREG(e->mode) || e->mode & 0111 || e->flags & ENTRY_INCOMPLETE)
 		return true;
-	if (!read_content(h, e, SETTINGS_MAX, &text))
+	if (!read_content(h, e, TEXTS_MAX, &text))
 		return json;
 	if (text.len > 3 && (memcmp(text.data, "#!", 2) == 0 ||
 			     memcmp(text.data, "\177ELF", 4) == 0 ||
@@ -377,8 +377,8 @@ static void scan_code(struct home_states *h, const char *path,
 		obey_path(h, path, true);
 	} else if (S_ISREG(e->mode) && may_name_commands(path, e) &&
 		   h->texts < TEXTS_MAX &&
-		   (*data || may_act(h, path, NULL, e)) &&
-		   read_content(h, e, TEXT_MAX, &text)) {
+		   read_content(h, e, TEXT_MAX, &text) &&
+		   (*data || may_act(h, path, NULL, e))) {
 		const struct members m = {path, data, h->project};
 		AUTO(entry) struct entry old = {0};
 		bool had;

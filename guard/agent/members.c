@@ -125,38 +125,42 @@ json_t *members_load(struct buf *text)
 
 /* ---- plain values ---- */
 
-static bool name_matches(const char *expression, const char *name)
-{
+/* Extended regular expressions, compiled at their first use. */
+struct name_pattern {
+	const char *text;
+	bool compiled;
 	regex_t regex;
-	int got = regcomp(&regex, expression,
-			  REG_EXTENDED | REG_ICASE | REG_NOSUB);
+};
 
-	if (got != 0)
+static bool name_matches(struct name_pattern *p, const char *name)
+{
+	if (!p->compiled && regcomp(&p->regex, p->text,
+				    REG_EXTENDED | REG_ICASE | REG_NOSUB) != 0)
 		abort();
-	got = regexec(&regex, name, 0, NULL, 0);
-	regfree(&regex);
-	return got == 0;
+	p->compiled = true;
+	return regexec(&p->regex, name, 0, NULL, 0) == 0;
 }
 
 bool members_name_acts(const char *name)
 {
-	return name_matches("agent|command|config|extension|hook|instruct|"
-			    "market|mcp|memor|permission|plugin|polic|prompt|"
-			    "provider|rule|script|server|setting|skill|style|"
-			    "tool|trust|workflow",
-			    name);
+	static struct name_pattern acting = {
+		"agent|command|config|extension|hook|instruct|market|mcp|"
+		"memor|permission|plugin|polic|prompt|provider|rule|script|"
+		"server|setting|skill|style|tool|trust|workflow"};
+
+	return name_matches(&acting, name);
 }
 
 /* Names of switches, tasks, and values that choose programs or addresses. */
 static bool is_switch_name(const char *name)
 {
-	return name_matches(
-		"accept|allow|approv|auto|bypass|confirm|danger|"
-		"content$|cron|deny|disable|enable|endpoint|env|exclu|"
-		"exec|goal|host|includ|key|mode|path|program|proxy|"
-		"run|safe|sandbox|sched|secur|shell|skip|system|task|"
-		"text$|token|uri|url|yolo|^on[A-Z]",
-		name);
+	static struct name_pattern switches = {
+		"accept|allow|approv|auto|bypass|confirm|content$|cron|danger|"
+		"deny|disable|enable|endpoint|env|exclu|exec|goal|host|includ|"
+		"key|mode|path|program|proxy|run|safe|sandbox|sched|secur|"
+		"shell|skip|system|task|text$|token|uri|url|yolo|^on[A-Z]"};
+
+	return name_matches(&switches, name);
 }
 
 /* settings: one word; else words without a character that a shell or a reader
