@@ -26,6 +26,7 @@
 #define GRACE_MS 2000
 
 const char acp_filter_name[] = "guard-acp";
+const char acp_filter_nested_name[] = "guard-acp-nested";
 
 /* The editor or the agent: in and out are this process's ends, or -1. */
 struct peer {
@@ -39,6 +40,7 @@ struct filter {
 	struct peer editor, agent;
 	int signal_fd; /* SIGCHLD */
 	pid_t child; /* the agent */
+	bool is_nested;
 	bool has_ended; /* the agent, with `status` of waitpid(2) */
 	int status;
 };
@@ -115,7 +117,8 @@ static void handle_signal(struct filter *f)
 	(void)!read(f->signal_fd, &info, sizeof(info));
 	if (waitpid(f->child, &f->status, WNOHANG) > 0) {
 		f->has_ended = true;
-		(void)kill(-1, SIGKILL);
+		if (!f->is_nested)
+			(void)kill(-1, SIGKILL);
 	}
 }
 
@@ -226,7 +229,10 @@ static void __attribute__((constructor)) become_filter(int argc, char **argv)
 	int fd;
 
 	/* Elsewhere than in a run the end would kill the user's processes. */
-	if (argc < 2 || strcmp(argv[0], acp_filter_name) != 0 || !inside_run())
+	f.is_nested = argc > 1 && strcmp(argv[0], acp_filter_nested_name) == 0;
+	if (argc < 2 ||
+	    (!f.is_nested && strcmp(argv[0], acp_filter_name) != 0) ||
+	    !inside_run())
 		return;
 	/* Before the agent runs: see the header. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)

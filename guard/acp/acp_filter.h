@@ -14,11 +14,16 @@
  * The process ends as the agent does, with its status. When no process reads
  * its output any more it closes the agent's pipes, and two seconds later ends
  * the agent.
+ *
+ * As the command of a run it ends all other processes of the run with the
+ * agent. Beside others (`guard run --acp` inside of a run) it leaves them.
  */
 #ifndef GUARD_ACP_ACP_FILTER_H
 #define GUARD_ACP_ACP_FILTER_H
 
-/* argv[0] of the process; the command follows. */
+/* argv[0] of the process as the command of a run, and beside other commands of
+ * it; the command follows. */
 extern const char acp_filter_name[];
+extern const char acp_filter_nested_name[];
 
 #endif

@@ -203,7 +203,7 @@ static int exec_inside(const struct options *o, struct err *err)
 		     inside_label());
 	if (o->acp || agent_talks_acp(o->operands)) {
 		program = parser_open_program();
-		mem_list_add(&argv, acp_filter_name);
+		mem_list_add(&argv, acp_filter_nested_name);
 		for (at = o->operands; *at; at++)
 			mem_list_add(&argv, *at);
 	}

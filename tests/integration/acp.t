@@ -89,6 +89,10 @@ gives 0 'so it is for an adapter that a profile knows' "$acp" killed \
 	guard run -q -- guard run -q -- claude-agent-acp
 unchanged
 guard discard --all -y >/dev/null 2>&1
+gives 0 'other processes of the run survive it' guard run -q -- sh -c '
+	sleep 60 &
+	guard run -q --acp -- sh -c "exit 4"
+	[ $? = 4 ] && kill $!'
 answers 'run -- claude-agent-acp' ''
 silent "$out" '--acp'
 finish
