@@ -14,7 +14,8 @@ int cmd_discard(const struct options *o, struct context *c, struct err *err)
 	};
 	int got;
 
-	if (o->count == 1 && o->dashed <= 0 && resolve_run_is_glob(o->operands[0]))
+	if (o->count == 1 && o->dashed <= 0 &&
+	    resolve_run_is_glob(o->operands[0]))
 		how.glob = o->operands[0];
 	if (o->all || how.glob) {
 		reserve_release(c->state.fd);

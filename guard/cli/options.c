@@ -1,4 +1,3 @@
-#include "guard/change/resolve_run.h"
 #include "guard/cli/options.h"
 
 #include <getopt.h>
@@ -13,6 +12,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/change/resolve_run.h"
 #include "guard/cli/output.h"
 #include "guard/cli/progress.h"
 #include "guard/state/exit_status.h"

@@ -356,8 +356,8 @@ int run_open_session(struct run *run, struct err *err)
 
 	if (!run->options->name || run->options->resume)
 		return open_session(run, err);
-	naming = lock_take(run->context.state.fd, "names.lock", true, true,
-			   err);
+	naming =
+		lock_take(run->context.state.fd, "names.lock", true, true, err);
 	if (naming < 0)
 		return naming;
 	/* The next one sees the name in the record. */

@@ -455,6 +455,7 @@ is "$(cat "$T/summary")" ' !! 11 changes act without being asked: ~/.bashrc,
     .claude/settings.local.json, .envrc, and 5 more' 'six of them are named'
 ok 'a line fits a terminal' sh -c '! grep -E "^.{81}" "$1"' - "$T/summary"
 gives 0 'JSON has the same text' guard diff --json
+# shellcheck disable=SC2088 # the text has it
 says "$out" '~/.bashrc, ~/.config/opencode/plugin/p.js, .git/config, '
 
 finish
