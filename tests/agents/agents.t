@@ -81,6 +81,7 @@ model "$T/calls"
 options=
 login=
 screen=$bin
+plain=
 resumed() {
 	grep -q 'first prompt.* last prompt' "$T/log"
 }
@@ -188,6 +189,7 @@ cline)
 	}
 	login=.cline/data/secrets.json
 	screen="$bin --tui"
+	plain='commits its checkpoints'
 	;;
 pi)
 	options='--env OPENAI_API_KEY=none'
@@ -231,7 +233,9 @@ cell version "$(grep -oE '[0-9]+\.[0-9]+\.[0-9]+(-[.a-z0-9]+)?' "$T/v" |
 	head -n 1)"
 
 # --- plain sessions ---
-if type ask >/dev/null 2>&1; then
+if [ -n "$plain" ]; then
+	cell plain "$plain"
+elif type ask >/dev/null 2>&1; then
 	for session in first second; do
 		gives 0 "$name is asked a word, the $session time" ask "say hi"
 		tail -n 8 "$err" | cut -c 1-300 | sed 's/^/# /'
