@@ -34,23 +34,58 @@ char *apply_commits_head(const struct githead *head)
 }
 
 void apply_commits_report_push(const struct session *s,
-			       const struct change_list *list,
-			       const char *heads)
+			       const struct change_list *list, const char *git)
 {
 	AUTO(gitdir) struct gitdir d = {0};
+	AUTO(githead) struct githead head = {0};
+	auto_free char *path = NULL;
 	size_t i;
 
-	for (i = 0; i < list->count && gitdir_find(s->project, &d); i++) {
-		const char *path = list->items[i].path;
-
-		if (path_below(path, heads) &&
-		    S_ISREG(list->items[i].now.mode) &&
-		    gitdir_has_upstream(&d, path_rest(path, heads)))
+	if (!gitdir_find(s->project, &d) || !gitdir_head(&d, &head) ||
+	    !head.branch || !gitdir_has_upstream(&d, head.branch))
+		return;
+	path = path_join(git, head.branch);
+	for (i = 0; i < list->count; i++)
+		if (strcmp(list->items[i].path, path) == 0 &&
+		    S_ISREG(list->items[i].now.mode))
 			report_note("commits on %s, which has an upstream: "
-				    "after guard apply --commits, git push",
-				    text_quote(path_rest(path, heads)));
-		gitdir_free(&d);
+				    "after guard apply --commits %s, git push",
+				    text_quote(apply_commits_branch(&head)),
+				    session_label(s));
+}
+
+bool apply_commits_seen(const struct session *s, const struct change_list *list,
+			const char *git)
+{
+	auto_free char *refs = path_join(git, "refs");
+	auto_free char *own = path_join(git, "HEAD");
+	AUTO(githead) struct githead began = {0};
+	bool detached = importer_began(s, &began) && !began.branch;
+	const char *added = NULL;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+		bool is_new = c->kind == CHANGE_ADDED && S_ISDIR(c->now.mode);
+
+		if ((added && path_below(c->path, added)) ||
+		    (*git && !(c->flags & CHANGE_GIT)) ||
+		    path_has_part(c->path, "logs"))
+			continue;
+		if (is_new && (strcmp(path_name(c->path), GIT) == 0 ||
+			       strstr(c->path, "modules/")))
+			added = c->path;
+		else if (path_below(c->path, refs) ? !*git
+			 : strstr(c->path, "refs/heads/")
+				 ? true
+				 : c->kind == CHANGE_MODIFIED &&
+					   strcmp(path_name(c->path), "HEAD") ==
+						   0 &&
+					   (detached ||
+					    strcmp(c->path, own) != 0))
+			return true;
 	}
+	return false;
 }
 
 /* --- the states of both repositories --- */
@@ -212,6 +247,9 @@ static int check_heads(const struct apply_plan *a, const struct place *p,
 			    "%s moved since the run began: guard import %s, "
 			    "then git merge refs/guard/%s/%s",
 			    now->branch ? name : "HEAD", run, id, ref);
+	/* HEAD of a submodule is mostly detached. */
+	if (!want->branch && base->branch && *p->repo->name)
+		return 0;
 	if (!want->branch && base->branch)
 		return fail(err, ENOTSUP,
 			    "the run detached HEAD: guard import %s, then git "
@@ -781,8 +819,9 @@ static int add_repositories(struct apply_plan *a, struct apply_commits *ac,
 			continue;
 		if (!*r->name)
 			return got;
-		report_warning("%s does not move: %s", text_quote(r->name),
-			       other.text);
+		report_warning("%s does not move, its commits are imported: "
+			       "%s",
+			       text_quote(r->name), other.text);
 	}
 	if (ac->moves.count)
 		return 0;
@@ -854,6 +893,40 @@ static int add_worktrees(struct apply_plan *a, struct apply_commits *ac,
 	return count;
 }
 
+/* The work tree of a submodule that the run added stays out: git clones it, and
+ * does not clone into files. */
+static int leave_submodule(struct apply_plan *a,
+			   const struct importer_repository *r, struct err *err)
+{
+	struct changeset_root *root = &a->change.roots[r->root];
+	const struct changes_root *changes = &a->changes.roots[r->root];
+	struct tree_editor *editor =
+		tree_editor_new(a->c->store, &root->want.root);
+	auto_free char *end = mem_printf("%s\n", r->path);
+	size_t i;
+	int got = 0;
+
+	for (i = 0; got == 0 && i < changes->list.count; i++) {
+		const struct change *c = &changes->list.items[i];
+		auto_free char *dir = path_parent(c->path);
+		AUTO(entry) struct entry old = {0};
+		AUTO(buf) struct buf text = {0};
+
+		if (strcmp(path_name(c->path), GIT) != 0 || !*dir ||
+		    !S_ISREG(c->now.mode) ||
+		    changes_read(changes, c->path, S_IFREG, true, &text, err) <
+			    0 ||
+		    !path_ends(buf_text(&text), end))
+			continue;
+		got = tree_lookup(a->c->store, &root->base.root, dir, &old,
+				  err);
+		if (got == 0)
+			got = tree_editor_remove(editor, dir, err);
+	}
+	return tree_editor_end(&editor, got < 0 ? got : 0, &root->want.root,
+			       err);
+}
+
 static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 {
 	struct session *s = &a->p->session;
@@ -879,6 +952,10 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 	    (a->commits ? add_repositories(a, ac, err)
 			: add_worktrees(a, ac, err)) < 0)
 		return -err->num;
+	for (i = 0; a->commits && i < ac->importer.items.count; i++)
+		if (ac->importer.items.items[i].missing &&
+		    leave_submodule(a, &ac->importer.items.items[i], err) < 0)
+			return -err->num;
 	add_git(a, 0, GIT);
 	for (i = 0; i < ac->moves.count; i++)
 		if (!ac->moves.items[i].repo->outside)

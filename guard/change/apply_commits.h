@@ -63,11 +63,14 @@ int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
 const char *apply_commits_branch(const struct githead *head);
 /* The branch in quotes, or "no branch"; to free. */
 char *apply_commits_head(const struct githead *head);
-/* After a run with these changes: names the branches below heads
- * (".git/refs/heads") that have an upstream, to which the user may push. */
+/* After a run with these changes, below git ("" or ".git") those of the
+ * project's repository: says to push if HEAD's branch has an upstream. */
 void apply_commits_report_push(const struct session *s,
-			       const struct change_list *list,
-			       const char *heads);
+			       const struct change_list *list, const char *git);
+/* Whether the changes look like commits that apply_commits_make() moves; those
+ * on a branch in ".git" are left to the caller. */
+bool apply_commits_seen(const struct session *s, const struct change_list *list,
+			const char *git);
 void apply_commits_free(struct apply_commits *ac);
 
 #endif

@@ -213,11 +213,10 @@ static int add_repository(struct opening *o, const char *path, struct err *err)
 	/* A submodule that the run added is a part of the project's commits. */
 	if (r.missing && module && project && !*project->name) {
 		if (o->check && got > 0)
-			report_note("the run added the submodule %s: guard "
-				    "apply %s . .git takes it with its "
-				    "repository",
-				    text_quote(path_rest(module, MODULES)),
-				    session_label(o->s));
+			report_note("the run added the submodule %s, whose "
+				    "files stay out: git submodule update "
+				    "--init gets them afterwards",
+				    text_quote(path_rest(module, MODULES)));
 		free(r.git);
 		r.git = mem_strdup(project->git);
 	} else if (r.missing) {

@@ -195,7 +195,7 @@ static void report_move(const struct commits_move *m, const char *verb,
 			    text_count(m->distance.added, "commit"));
 		return;
 	}
-	if (m->is_new) {
+	if (m->is_new && m->to.branch) {
 		report_note("%sHEAD %s from %s to %s, a new branch at %.*s "
 			    "(%s)",
 			    where, verb, begun, name, ID_SHOWN, m->to.id.hex,

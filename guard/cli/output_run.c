@@ -54,6 +54,8 @@ static void print_group_summary(const struct changes_root *g,
 
 #define COMMITS "apply --commits"
 #define REPOSITORY "apply . .git"
+/* Of an object's file, behind the directory with its first byte. */
+#define SHA256_NAME 62
 
 struct next {
 	const char *label; /* the run's */
@@ -71,14 +73,23 @@ static void print_next(const struct next *n, const char *verb,
 	output_hint("guard %-*s  %s", n->width, command, description);
 }
 
-/* A branch moved back, and no object is new: there are no commits to take. */
-static bool lost_only(const struct change_list *list, const struct verdict *v)
+/* A branch moved back, or was rewritten. */
+static bool went_back(const struct verdict *v)
 {
-	bool back = false;
 	size_t i;
 
 	for (i = 0; i < v->count; i++)
-		back |= strcmp(v->items[i].id, "ref-back") == 0;
+		if (strcmp(v->items[i].id, "ref-back") == 0)
+			return true;
+	return false;
+}
+
+/* A branch moved back, and no object is new: there are no commits to take. */
+static bool lost_only(const struct change_list *list, const struct verdict *v)
+{
+	bool back = went_back(v);
+	size_t i;
+
 	for (i = 0; back && i < list->count; i++)
 		back = list->items[i].kind != CHANGE_ADDED ||
 		       strncmp(list->items[i].path, ".git/objects/", 13) != 0;
@@ -95,6 +106,7 @@ static void print_next_commands(const struct session *s,
 {
 	bool refs = false, heads = false, packed = false, moved = false;
 	bool created = false, repository = false, gone = false, lost;
+	bool sha256 = false, seen = apply_commits_seen(s, list, ".git");
 	struct next next = {.label = session_label(s)};
 	size_t i;
 
@@ -107,17 +119,21 @@ static void print_next_commands(const struct session *s,
 		moved |= strcmp(path, ".git/HEAD") == 0;
 		created |= list->items[i].kind == CHANGE_ADDED &&
 			   path_below(path, ".git/refs/heads");
+		sha256 |= path_below(path, ".git/objects") &&
+			  strlen(path_name(path)) == SHA256_NAME;
 		repository |= list->items[i].kind == CHANGE_ADDED &&
 			      strcmp(path, ".git") == 0;
 		gone |= list->items[i].kind == CHANGE_DELETED &&
 			strcmp(path, ".git") == 0;
 	}
 	/* There is nothing yet to import commits into, or nothing any more to
-	 * import them from. */
-	refs &= !repository && !gone;
+	 * import them from, or guard does not read them. */
+	refs &= !repository && !gone && !sha256;
 	lost = refs && lost_only(list, verdict);
-	heads &= refs && (!moved || created) && !lost &&
-		 !apply_commits_must_wait(s, list);
+	heads = ((heads && refs && (!moved || created) && !lost) ||
+		 (seen && !sha256)) &&
+		!apply_commits_must_wait(s, list);
+	refs |= seen && !sha256;
 	next.width = (int)(strlen(heads	       ? COMMITS
 				  : repository ? REPOSITORY
 					       : "discard") +
@@ -140,8 +156,8 @@ static void print_next_commands(const struct session *s,
 			   : repository ? "apply the files without it"
 					: "apply them to your files");
 	print_next(&next, "discard", "", "discard them");
-	if (heads)
-		apply_commits_report_push(s, list, ".git/refs/heads");
+	if (heads && !went_back(verdict))
+		apply_commits_report_push(s, list, ".git");
 }
 
 void output_run_summary(const struct session *s, struct changes *c,

@@ -472,11 +472,13 @@ static void report_git(const struct session *s, const struct change_list *git)
 		return;
 	report_note("%s in the repository %s", text_count(git->count, "change"),
 		    text_quote(record_get(&s->more, LAYERS_GIT)));
+	if (!apply_commits_seen(s, git, ""))
+		return;
 	report_hint("guard apply --commits %s  apply its commits and files",
 		    session_label(s));
 	report_hint("guard import %s  import its commits, to merge them",
 		    session_label(s));
-	apply_commits_report_push(s, git, "refs/heads");
+	apply_commits_report_push(s, git, "");
 }
 
 int run_end(struct run *run, int status, struct err *err)

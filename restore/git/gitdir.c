@@ -112,13 +112,17 @@ bool gitdir_head(const struct gitdir *d, struct githead *ret)
 
 bool gitdir_has_upstream(const struct gitdir *d, const char *branch)
 {
-	auto_free char *section = mem_printf("[branch \"%s\"]", branch);
+	auto_free char *section =
+		mem_printf("[branch \"%s\"]", path_rest(branch, "refs/heads"));
+	auto_free char *merge = mem_printf("merge = %s\n", branch);
+	auto_free char *text = NULL;
 	AUTO(buf) struct buf config = {0};
-	const char *at, *key;
+	const char *at;
 
 	if (!read_text(d->common, "config", PACKED_MAX, &config))
 		return false;
+	buf_add_char(&config, '\n');
 	at = strstr(buf_text(&config), section);
-	key = at ? strstr(at, "merge = ") : NULL;
-	return key && key < at + 1 + strcspn(at + 1, "[");
+	text = at ? mem_strndup(at, 1 + strcspn(at + 1, "[")) : mem_strdup("");
+	return strstr(text, merge) && !strstr(text, "remote = .\n");
 }

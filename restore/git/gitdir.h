@@ -25,7 +25,8 @@ void gitdir_free(struct gitdir *d);
 /* Reads HEAD and the commit that it is at, "" where that is unknown. false: it
  * cannot be read. */
 bool gitdir_head(const struct gitdir *d, struct githead *ret);
-/* Whether the repository's configuration names an upstream of a branch. */
+/* Whether a plain git push pushes the branch ("refs/heads/main"): the
+ * repository's configuration names a branch of the same name in a remote. */
 bool gitdir_has_upstream(const struct gitdir *d, const char *branch);
 
 #endif

@@ -207,7 +207,7 @@ gives 0 'is applied without a word of it' guard apply -y
 silent "$err" 'the run began'
 
 # --- a branch with an upstream ---
-hint='which has an upstream: after guard apply --commits, git push'
+hint='which has an upstream: after guard apply --commits'
 for l in plain linked; do
 	rm -rf "${HOME:?}/$l"
 	layout "$l"
@@ -222,7 +222,16 @@ for l in plain linked; do
 	gives 0 "$l: a run commits on a branch with one" \
 		guard run -- git commit -q --allow-empty -m x
 	says "$err" "commits on '$b', $hint"
+	if [ $l = plain ]; then
+		git config "branch.$b.remote" .
+		gives 0 'a run commits on a branch with a local upstream' \
+			guard run -- git commit -q --allow-empty -m x
+		silent "$err" "$hint"
+	fi
 done
+git checkout -q --detach
+gives 0 'a run commits on no branch' guard run -- git commit -q --allow-empty -m x
+says "$err" 'guard apply --commits'
 gives 0 'a run without a commit' guard run -- sh -c 'echo n >new'
 silent "$err" "$hint"
 
@@ -255,6 +264,9 @@ gives 0 'import' guard import -y "$run"
 says "$err" "the run added the submodule 'a b..lock'"
 is "$(git log -1 --format=%s "refs/guard/$run/modules/a_b__lock/heads/main")" inner \
 	'the commit of the submodule is in the repository of the project'
+gives 0 'apply --commits' guard apply -q -y --commits "$run"
+is "$(git log -1 --format=%s) $(ls)" 'outer f' \
+	'leaves the work tree of the submodule to git submodule update'
 
 # --- one of two repositories cannot move ---
 rm -rf "$HOME/nested"
@@ -264,7 +276,7 @@ gives 0 'a run commits in two repositories' \
 git -C sub commit -q --allow-empty -m mine
 run=$(guard status -q)
 gives 0 'apply --commits moves one' guard apply -y --commits "$run"
-says "$err" "'sub/.git' does not move: 'main' moved since the run began"
+says "$err" "'sub/.git' does not move, its commits are imported: 'main' moved"
 is "$(git log -1 --format=%s) $(git -C sub log -1 --format=%s)" 'agent . mine' \
 	'and leaves the commit of the user'
 ok 'the commits of the other are imported' git -C sub rev-parse -q --verify \
