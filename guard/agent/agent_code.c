@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/sorted.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "guard/agent/agent.h"
 #include "guard/agent/settings.h"
@@ -43,6 +44,7 @@ struct home_states {
 	struct names commands, written;
 	/* Whether the words of the present text are added to them. */
 	bool take_commands, take_written;
+	bool prose; /* only "@PATH" imports a file */
 	size_t entries, texts;
 };
 
@@ -204,29 +206,48 @@ static void note_acting_member(void *arg, char letter, const char *member)
 	*(bool *)arg |= isupper(letter) != 0;
 }
 
+static bool has_acting_line(const struct home_states *h, const struct buf *text)
+{
+	const char *at = (const char *)text->data, *end = at + text->len;
+
+	while (at < end) {
+		size_t len = text_line_len(at, end);
+		auto_free char *line = text_trim(at, len);
+
+		if (!members_line_is_plain(line, h->project))
+			return true;
+		at += len + 1;
+	}
+	return false;
+}
+
 /* Whether one side of the change is a program by its kind or its first bytes,
- * or JSON with values that may be more than data. */
+ * or a text with lines or values that may be more than data, whatever its name
+ * is. Logs have such lines. */
 static bool has_acting_content(const struct home_states *h, const char *path,
 			       const struct entry *e)
 {
 	const struct members m = {".json", "", h->project};
 	AUTO(buf) struct buf text = {0};
-	bool json = path_ends(path, ".json"), acts = false;
+	bool acts = false;
 
 	if (!e)
 		return false;
 	if (!S_ISREG(e->mode) || e->mode & 0111 || e->flags & ENTRY_INCOMPLETE)
 		return true;
+	if (path_ends(path, ".log") || path_ends(path, ".jsonl"))
+		return false;
 	if (!read_content(h, e, TEXTS_MAX, &text))
-		return json;
-	if (text.len > 3 && (memcmp(text.data, "#!", 2) == 0 ||
-			     memcmp(text.data, "\177ELF", 4) == 0 ||
+		return path_ends(path, ".json");
+	if (text.len > 3 && (memcmp(text.data, "\177ELF", 4) == 0 ||
 			     memcmp(text.data, "PK\3\4", 4) == 0))
 		return true;
-	json |= !strchr(path_name(path), '.') && text.len && *text.data == '{';
-	return json &&
-	       (!settings_compare(&m, NULL, &text, note_acting_member, &acts) ||
-		acts);
+	if (text.len && memchr(text.data, 0, text.len))
+		return false;
+	if (!path_ends(path, ".json") && text.len && !strchr("{[", *text.data))
+		return has_acting_line(h, &text);
+	return !settings_compare(&m, NULL, &text, note_acting_member, &acts) ||
+	       acts;
 }
 
 /* A script, prose that agents read, or settings in a form whose members are not
@@ -234,16 +255,17 @@ static bool has_acting_content(const struct home_states *h, const char *path,
 static bool has_acting_name(const char *path)
 {
 	static const char endings[] =
-		" bash bat cfg cjs cmd conf cts dll el env exe fish ini ipynb "
-		"jar js jsonc json5 jsx lua markdown md mdc mdx mjs mts node "
-		"php pl ps1 py pyc rb service sh so tgz toml ts tsx vim wasm "
-		"xml yaml yml zip zsh ";
+		" awk bash bat cfg cjs cmd conf cts dll el env exe fish hbs "
+		"htm html ini ipynb j2 jar js json5 jsonc jsx lua markdown md "
+		"mdc mdx mjs mts node nu php pl ps1 py pyc rb scm service sh "
+		"so "
+		"tgz tmpl toml ts tsx txt vim wasm xml yaml yml zip zsh ";
 	const char *dot = strrchr(path_name(path), '.');
 	auto_free char *ending = mem_printf(" %s ", dot ? dot + 1 : " ");
 
 	if (strcasestr(endings, ending))
 		return true;
-	return members_name_acts(path) || risk_by_name(path) >= RISK_HIGH;
+	return members_name_acts(path) || risk_by_name(path) == RISK_CRITICAL;
 }
 
 /*
@@ -320,7 +342,11 @@ static void add_command_words(void *arg, const char *text)
 	*to = '\0';
 	for (at = plain; *at && h->commands.count < COMMANDS_MAX; at++) {
 		size_t len = strcspn(at, " \t\n\r\"'`;|&()<>=,[]");
-		auto_free char *path = word_path(h, at, len);
+		size_t import = h->prose && *at == '@';
+		auto_free char *path =
+			h->prose && !import
+				? NULL
+				: word_path(h, at + import, len - import);
 		auto_free char *clean = path ? clean_absolute_path(path) : NULL;
 
 		bool written = redirected || tee;
@@ -328,13 +354,13 @@ static void add_command_words(void *arg, const char *text)
 		if (clean && (written ? h->take_written : h->take_commands))
 			names_add(written ? &h->written : &h->commands, clean);
 		if (len) {
-			redirected = false;
 			tee |= len == 3 && memcmp(at, "tee", 3) == 0;
+			redirected = strncmp(at, "of=", 3) == 0;
 			at += len;
 		}
 		/* ">", ">>", "&>", ">&" and ">|". */
 		redirected = *at == '>' ||
-			     (redirected && *at && strchr(" \t\"'&|", *at));
+			     (redirected && *at && strchr(" \t\"'&|=", *at));
 		tee &= *at && strchr(" \t\"'", *at);
 		if (!*at)
 			break;
@@ -343,8 +369,8 @@ static void add_command_words(void *arg, const char *text)
 
 static bool may_name_commands(const char *path, const struct entry *e)
 {
-	static const char *const endings[] = {".json", ".jsonc", ".toml",
-					      ".yaml", ".yml"};
+	static const char *const endings[] = {".json", ".jsonc", ".md",
+					      ".toml", ".yaml",	 ".yml"};
 	const char *dot = strrchr(path_name(path), '.');
 	size_t i;
 
@@ -387,6 +413,7 @@ static void scan_code(struct home_states *h, const char *path,
 		/* Only those that the user's settings had before the run. */
 		had = tree_lookup(h->store, h->before, path, &old, &ignored) >
 		      0;
+		h->prose = path_ends(path, ".md");
 		h->take_commands = true;
 		h->take_written = had && entry_same_content(&old, e);
 		settings_texts(&m, &text, add_command_words, h);
@@ -619,8 +646,9 @@ static struct change *find_change(struct changes *changes,
 	return NULL;
 }
 
-/* A file that a hook of the user appends to is no change of the run's: no apply
- * takes it, since the run could have written it, too. */
+/* A file that a hook of the user appends to is left out of the run's changes:
+ * no apply without its path takes it, since the run could have written it, too.
+ */
 static bool record_log(struct change *c, struct session *s)
 {
 	auto_free char *glob = mem_printf("~/%s", c->path);

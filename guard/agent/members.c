@@ -144,59 +144,77 @@ static bool name_matches(struct name_pattern *p, const char *name)
 bool members_name_acts(const char *name)
 {
 	static struct name_pattern acting = {
-		"agent|command|config|extension|hook|instruct|market|mcp|"
-		"memor|permission|plugin|polic|prompt|provider|rule|script|"
-		"server|setting|skill|style|tool|trust|workflow"};
+		"agents|command|config|extension|hook|instruct|market|mcp|"
+		"memor|package|permission|plugin|polic|prompt|provider|rule|"
+		"script|server|setting|skill|style|tool|trust|workflow"};
 
 	return name_matches(&acting, name);
 }
 
-/* Names of switches, tasks, and values that choose programs or addresses. */
-static bool is_switch_name(const char *name)
+/* Also names of switches, tasks, and values that choose programs or addresses.
+ */
+static bool is_acting_key(const char *key)
 {
 	static struct name_pattern switches = {
-		"accept|allow|approv|auto|bypass|confirm|content$|cron|danger|"
-		"deny|disable|enable|endpoint|env|exclu|exec|goal|host|includ|"
-		"key|mode|path|program|proxy|run|safe|sandbox|sched|secur|"
-		"shell|skip|system|task|text$|token|uri|url|yolo|^on[A-Z]"};
+		"accept|agent|allow|approv|auto|bin$|binar|bypass|channel|cmd|"
+		"confirm|content$|cron|danger|deny|disable|enable|endpoint|env|"
+		"exclu|exec|goal|helper|host|includ|key|mode$|program|proxy|"
+		"^run|safe|sandbox|sched|secur|share|shell|skip|system|task|"
+		"text$|token|uri|url|yolo|^on[A-Z]"};
 
-	return name_matches(&switches, name);
+	return members_name_acts(key) || name_matches(&switches, key);
 }
 
-/* settings: one word; else words without a character that a shell or a reader
- * of addresses would obey. */
-static bool is_plain_text(const struct members *m, const char *text)
+/* settings: a number, a time or a hash; else words without a character that a
+ * shell or a reader of addresses would obey. */
+static bool is_plain_text(const char *text, bool settings, const char *project)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789._:@+-";
-	size_t len = strspn(text, plain);
+	const char *at = text;
 
-	if (!*m->data && strcmp(text, m->project) == 0)
+	if (settings)
+		return !text[strspn(text, "0123456789abcdefABCDEF:.-+TZ")];
+	if (strcmp(text, project) == 0)
 		return true;
-	while (!*m->data && text[len] &&
-	       (strchr(" ,#'?!=%*", text[len]) || !isascii(text[len])))
-		len += 1 + strspn(text + len + 1, plain);
-	return !text[len] && *text != '-';
+	while (isalnum((unsigned char)*at) || !isascii(*at) ||
+	       (*at && strchr("._:@+- ,#'?!=%*\"\t", *at)))
+		at++;
+	return !*at && *text != '-';
 }
 
-/* name: the member's own, or NULL. */
-static bool is_plain(const struct members *m, const char *name, json_t *value)
+bool members_line_is_plain(const char *line, const char *project)
+{
+	size_t start = strspn(line, " \t-\"'"), len;
+	auto_free char *key = NULL;
+
+	len = strcspn(line + start, ":= \t\"'");
+	key = mem_strndup(line + start, len);
+	return !(line[start + len] && is_acting_key(key)) &&
+	       is_plain_text(line, false, project);
+}
+
+static bool is_plain_key(const struct members *m, const char *key)
+{
+	return is_plain_text(key, false, m->project) && !strchr(key, ' ');
+}
+
+/* acts: it is in a member whose name acts. */
+static bool is_plain(const struct members *m, bool acts, json_t *value)
 {
 	const char *key;
 	json_t *member;
 	size_t i;
 
-	if (name && strcmp(name, m->project) != 0 &&
-	    (members_name_acts(name) || is_switch_name(name) ||
-	     !is_plain_text(m, name)))
-		return false;
 	json_array_foreach(value, i,
-			   member) if (!is_plain(m, NULL, member)) return false;
+			   member) if (!is_plain(m, acts, member)) return false;
 	json_object_foreach(value, key,
-			    member) if (!is_plain(m, key, member)) return false;
-	return !json_is_string(value) ||
-	       is_plain_text(m, json_string_value(value));
+			    member) if (!is_plain_key(m, key) ||
+					!is_plain(m, acts || is_acting_key(key),
+						  member)) return false;
+	if (json_is_string(value))
+		return !acts && is_plain_text(json_string_value(value),
+					      *m->data, m->project);
+	return !acts || !value || json_is_array(value) ||
+	       json_is_object(value) || (json_is_number(value) && !*m->data);
 }
 
 static bool is_empty(const json_t *value)
@@ -250,7 +268,7 @@ static void report_member(struct member_diff *d, const struct member_path *path,
 {
 	const struct members *m = d->members;
 	AUTO(buf) struct buf name = {0};
-	bool plain = true;
+	bool plain = true, acts = false;
 	size_t i;
 
 	if (!d->each) {
@@ -260,9 +278,11 @@ static void report_member(struct member_diff *d, const struct member_path *path,
 	}
 	for (i = 0; i < path->count; i++) {
 		buf_printf(&name, "%s%s", i ? "." : "", path->parts[i]);
-		plain &= is_plain(m, path->parts[i], NULL);
+		plain &= is_plain_key(m, path->parts[i]);
+		acts |= strcmp(path->parts[i], m->project) != 0 &&
+			is_acting_key(path->parts[i]);
 	}
-	plain &= is_plain(m, NULL, before) && is_plain(m, NULL, now);
+	plain &= is_plain(m, acts, before) && is_plain(m, acts, now);
 	d->each(d->arg,
 		(plain ? "amd" : "AMD")[is_empty(before) ? 0
 					: is_empty(now)	 ? 2

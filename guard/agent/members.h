@@ -37,6 +37,8 @@ typedef void members_visit(void *arg, char letter, const char *member);
 /* Whether a name, of a member or of a file, has a word for what agents execute
  * or obey: "hook", "plugin", "settings"... */
 bool members_name_acts(const char *name);
+/* Whether a line of a text is plain data in this sense. */
+bool members_line_is_plain(const char *line, const char *project);
 
 /*
  * Calls each() for the topmost members that differ and that no pattern matches.

@@ -58,7 +58,7 @@ static void print_changed_dirs(const char *const *changes, size_t count)
 		styled_name(&name, "~/", dir);
 		if (path[len])
 			buf_printf(&name, "/: %s",
-				   text_count(next - i, "file"));
+				   text_count(next - i, "change"));
 		styled_line(styled_err(), LINE_ROW, "  %s", buf_text(&name));
 	}
 }
@@ -132,7 +132,7 @@ void agent_show_end(const struct session *s)
 			  name);
 	print_note_end(s, AGENT_UNKNOWN, data);
 	print_note_end(s, AGENT_LOG,
-		       "written by a hook of yours; no apply takes it");
+		       "written by a hook of yours, left out");
 }
 
 /* title: with the agent's name. */

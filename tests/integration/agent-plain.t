@@ -124,9 +124,10 @@ chmod 755 "$HOME/bin/write"
 cat >"$T/unknown" <<'END'
 elsewhere	x
 new-cache/a.db	SQLite\0
-new-cache/index.bin	\001\002
+new-cache/index.bin	\001\000\002
 new-log/2026.log	started\n
-notes.txt	a few words\n
+notes	a few words\n
+lines	count = 5\nseen: yes\n
 usage/2026.jsonl	{"prompt": "curl x | sh"}\n
 counts.json	{"starts": 5, "seen": true, "at": "2026-11-28T10:00:00Z", "id": "b0-17"}
 titles.json	{"t": {"title": "Fix the login, please"}}
@@ -134,6 +135,9 @@ list.json	["a", "b", 3]
 names.json	{"title": "R\303\251parer la page"}
 counts	{"starts": 5}
 empty.json	{}
+run.json	{"count": 3, "lastRun": "2026-11-28"}
+use.json	{"tokens": {"input": 3, "output": 5}, "usage": [1, 2]}
+models.json	{"models": [{"id": "a", "name": "A"}]}
 mine.json	{"cwd": "/home/tester/project"}
 lock.pid	17
 END
@@ -160,7 +164,21 @@ commands.txt	x
 memories/m.txt	x
 mcp-list.json	{}x
 a/package.json	{"a": 1}
-a/Makefile	x
+a.awk	x
+a.txt	x
+a.hbs	x
+cmd.json	{"cmd": "x"}
+bin.json	{"bin": "x"}
+helper.json	{"helper": "x"}
+x58	{"command": "x"}
+x59	mcpServers:\n  a:\n    command: x\n
+x60.cache	{"command": "x"}
+x73.json.bak	{"command": "x"}
+x57.sqlite	{"command": "x"}
+x61	hooks = x\n
+x62	curl https://e.org\n
+x63	x; y\n
+x64	a: 1\n- run: x\n
 repo/.git/config	x
 AGENTS	x
 CLAUDE.local.md	x
@@ -174,7 +192,7 @@ p.json	{"a": "/tmp/x"}
 r.json	{"a": "../x"}
 s.json	{"a": "curl e | sh"}
 v.json	{"a": "x; y"}
-w.json	{"permissions": {"allow": 1}}
+w.json	{"permissions": {"allow": true}}
 b.json	{"bypassChecks": true}
 y.json	{"autoApprove": true}
 l.json	[{"args": "x"}, "-y $HOME"]
@@ -188,7 +206,7 @@ settings.json.bak	{"a": 1}
 new-settings.json	{"a": 1}
 END
 gives 0 'unknown data of an agent is a note' guard run --agent claude -- \
-	sh -c 'echo y >~/.claude/elsewhere; date >~/.claude/notes.txt'
+	sh -c 'echo y >~/.claude/elsewhere; date >~/.claude/notes'
 silent "$err" 'warning'
 says "$err" '~/.claude/elsewhere, and 1 more: data of claude that guard does not know'
 says "$err" 'changed nothing'
@@ -216,14 +234,26 @@ gives 0 'a file that settings name is code, whatever it is' \
 printf '%s\t\n' elsewhere3 settings.json >"$T/kinds"
 all code "$T/kinds"
 
+mkdir "$HOME/.claude/rules"
+echo 'See @~/.claude/todos/x.md and README.md.' >"$HOME/.claude/CLAUDE.md"
+guard agents -q --reset claude -y
+gives 0 'a file that instructions import is code' guard run --agent claude -- \
+	sh -c 'mkdir -p ~/.claude/todos; echo x >~/.claude/todos/x.md; echo x >~/.claude/todos/y.md; echo >>README.md'
+says "$err" 'A  ~/.claude/todos/x.md'
+silent "$err" 'y.md'
+silent "$err" 'may execute'
+guard discard -q -y
+rm "$HOME/.claude/CLAUDE.md"
+guard agents -q --reset claude -y
+
 # --- members of settings ---
 cat >"$HOME/bin/members" <<'END'
-echo '{"newCounter": 5, "wasShown": true, "build": "b-17", "hook": 1, "mcpServers": {"x": {"command": "x"}},
+echo '{"newCounter": 5, "wasShown": true, "build": "b-17", "packages": ["npm:evil"], "share": "auto", "fileName": ["E.md"], "hook": 1, "mcpServers": {"x": {"command": "x"}},
 "address": "https://e.org", "script": "x", "say": "do it", "where": "/tmp/x", "autoRun": true,
 "allowAll": true, "env": {"A": "b"}}' >~/.claude/.claude.json; echo >~/project/made
 END
 for list in 'unknown newCounter wasShown build' \
-	'code hook mcpServers address script say where autoRun allowAll env'; do
+	'code hook mcpServers packages share fileName address script say where autoRun allowAll env'; do
 	gives 0 "members that are ${list%% *}" guard run --agent claude -- \
 		sh -c "echo '{}' >~/.claude/.claude.json"
 	gives 0 'written' guard run --agent claude -- sh "$HOME/bin/members"
@@ -264,16 +294,17 @@ x &> ~/@
 x | tee -a ~/@
 x | tee "$HOME"/@ | y
 jq . >>"$HOME"/@
+x | dd of=$HOME/@ 2>&1
 END
 hooks
 logs 'files that hooks only write to' 'echo x >>$log'
 silent "$err" 'may execute'
 says "$err" 'changed nothing'
-says "$err" '~/hook0.log, and 8 more: written by a hook'
+says "$err" '~/hook0.log, and 9 more: written by a hook'
 logs 'with settings that the agent has changed' \
 	'echo x >>$log; s=.claude/settings.json; grep -q "\"a\"" $s || sed -i "1s/{/{\"a\": 1,/" $s'
 says "$err" 'changed nothing'
-says "$err" '~/hook0.log, and 8 more: written by a hook'
+says "$err" '~/hook0.log, and 9 more: written by a hook'
 logs 'with a change of the project' 'echo x >>$log; echo >project/made'
 says "$err" '1 added'
 silent "$err" 'in your home directory'

@@ -214,7 +214,7 @@ in_claude 'links out of the home are not reported again' true
 silent "$err" 'configuration or code for the next session'
 in_claude 'a directory with 3000 skills is reported' \
 	'mkdir skills; cd skills; seq 3000 | split -l 1 -a 3 -; : >~/project/made'
-says "$err" '/.claude/skills/: 3000 files'
+says "$err" '/.claude/skills/: 3000 changes'
 gives 0 'diff --json lists 3000 skills' guard diff --json
 says "$out" '/.claude/skills/xabc'
 gives 0 'discard drops the run of 3000 skills' guard discard -y

@@ -84,7 +84,7 @@ static void patterns_match_members_of_members(void **state)
 				    "{\"p\":{\"/q.cost\":{\"x\":1}}}"),
 			    "A p./q.cost.x\n");
 	assert_string_equal(compare("a.json", data, NULL, "{\"p\":\"x\"}"),
-			    "a p\n");
+			    "A p\n");
 	assert_string_equal(compare("a.json", data, NULL,
 				    "{\"p\":{\"/pp\":{\"trust\":true}}}"),
 			    "A p./pp.trust\n");
