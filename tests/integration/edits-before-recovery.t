@@ -197,6 +197,15 @@ mine
 new
 mine' 'text written to open new files is kept'
 
+# --- an interrupted undo, and no other run ---
+crash_put_back pending
+guard apply -q -y
+"$stopat" --at 2 --only renameat2 --below "$HOME/project" -- \
+	guard undo -y -q >"$out" 2>"$err" </dev/null
+gives 0 'diff finds the run that the undo makes pending' guard diff --stat
+says "$err" 'an interrupted undo'
+gives 0 'apply is accepted' guard apply -q -y
+
 # --- a directory of the home, of which apply read only some paths ---
 cd "$HOME/project" || exit 99
 guard discard -y -q >"$out" 2>"$err" </dev/null
