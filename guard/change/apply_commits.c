@@ -773,7 +773,10 @@ static int add_repository(struct apply_plan *a, struct apply_commits *ac,
 	}
 	if (tree_lookup(store, &root->now.root, r->path, &now, err) < 0)
 		return -err->num;
-	got = add_move(a, ac, &p, err);
+	got = !*r->own && gitdir_is_bare(r->git)
+		      ? fail(err, ENODATA, "%s is a bare repository",
+			     text_quote(r->git))
+		      : add_move(a, ac, &p, err);
 	if (tree_lookup(store, &want, WORKTREES, &made, &more) < 0 ||
 	    (S_ISDIR(made.mode) &&
 	     tree_each(store, &made, visit_worktree, &w, &more) < 0)) {

@@ -16,6 +16,7 @@
 #include "guard/rules/risk.h"
 #include "guard/state/report.h"
 #include "overlay/upper_busy.h"
+#include "restore/git/gitdir.h"
 #include "restore/move_from_upper.h"
 
 /* From this number of steps on, other guard processes are told that an apply is
@@ -120,6 +121,19 @@ static void leave_worktrees(struct apply_plan *a, size_t root)
 	}
 }
 
+/* The project's repository where .git leads to another path in the project; to
+ * free. NULL: it does not. */
+static char *find_git_dir(const char *project)
+{
+	AUTO(gitdir) struct gitdir d = {0};
+	const char *path =
+		gitdir_find(project, &d) && path_below(d.common, project)
+			? path_rest(d.common, project)
+			: ".git";
+
+	return strcmp(path, ".git") == 0 ? NULL : mem_strdup(path);
+}
+
 /* Plans one root, whose consents are asked for by consent_decide(). */
 static int plan_root_by(struct apply_plan *a, size_t index,
 			enum plan_resolve resolve, struct consent_root *consent,
@@ -127,6 +141,8 @@ static int plan_root_by(struct apply_plan *a, size_t index,
 {
 	struct changeset_root *root = &a->change.roots[index];
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
+	auto_free char *git_dir =
+		index ? NULL : find_git_dir(a->p->session.project);
 	AUTO(mem_list)
 	char **agreed = consent_paths_below(a->consent.paths, consent->path);
 	AUTO(mem_list) char **except = excepted_paths(a, index);
@@ -138,6 +154,7 @@ static int plan_root_by(struct apply_plan *a, size_t index,
 		.choice_count = root->choice_count,
 		.partial = late,
 		.git_apart = !root->git_picked,
+		.git_dir = git_dir,
 		.partial_now = !late && root->only,
 		.refuse_special = true,
 		.refuse_unreadable = geteuid() != 0,

@@ -110,6 +110,15 @@ bool gitdir_head(const struct gitdir *d, struct githead *ret)
 	return true;
 }
 
+bool gitdir_is_bare(const char *git)
+{
+	AUTO(buf) struct buf config = {0};
+
+	(void)read_text(git, "config", PACKED_MAX, &config);
+	(void)read_text(git, "config.worktree", PACKED_MAX, &config);
+	return strstr(buf_text(&config), "bare = true") != NULL;
+}
+
 bool gitdir_has_upstream(const struct gitdir *d, const char *branch)
 {
 	auto_free char *section =

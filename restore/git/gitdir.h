@@ -25,6 +25,8 @@ void gitdir_free(struct gitdir *d);
 /* Reads HEAD and the commit that it is at, "" where that is unknown. false: it
  * cannot be read. */
 bool gitdir_head(const struct gitdir *d, struct githead *ret);
+/* Whether the repository has no work tree but linked ones. git: d->common. */
+bool gitdir_is_bare(const char *git);
 /* Whether a plain git push pushes the branch ("refs/heads/main"): the
  * repository's configuration names a branch of the same name in a remote. */
 bool gitdir_has_upstream(const struct gitdir *d, const char *branch);

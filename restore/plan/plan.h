@@ -180,6 +180,8 @@ struct plan_options {
 	 * entry in it. A named .git is taken completely, and refused when HEAD,
 	 * refs, packed-refs or index differ from base. */
 	bool git_apart;
+	const char *git_dir; /* the project's repository has this path in place
+				of .git; NULL: it has not */
 	/* Set-id bits and file capabilities: refused from a run, restored from
 	 * the user's own snapshots. Device nodes and sockets: left out, the
 	 * present entry stays. */

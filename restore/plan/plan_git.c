@@ -8,10 +8,15 @@
 #include "restore/git/gitindex.h"
 #include "restore/plan/plan_private.h"
 
-/* The path up to its first component ".git", or NULL. */
-static char *git_root_of(const char *path)
+/* The path up to its first component ".git", or the project's repository of
+ * another name; NULL: the path is in none. */
+static char *git_root_of(const struct planner *pl, const char *path)
 {
+	const char *other = pl->options->git_dir;
 	size_t end = path_part_end(path, ".git");
+
+	if (other && path_below(path, other))
+		end = strlen(other);
 
 	return end ? mem_strndup(path, end) : NULL;
 }
@@ -64,7 +69,8 @@ bool plan_git_is_named(const struct planner *pl, const char *path)
 
 bool plan_git_is_kept(const struct planner *pl, const char *path)
 {
-	auto_free char *root = pl->options->keep_git ? git_root_of(path) : NULL;
+	auto_free char *root =
+		pl->options->keep_git ? git_root_of(pl, path) : NULL;
 
 	return root && !plan_git_is_named(pl, root);
 }
@@ -72,7 +78,7 @@ bool plan_git_is_kept(const struct planner *pl, const char *path)
 void plan_git_skip(struct planner *pl, const char *path)
 {
 	struct names *gits = &pl->plan->gits_skipped;
-	auto_free char *root = git_root_of(path);
+	auto_free char *root = git_root_of(pl, path);
 
 	/* A .jj beside a .git is skipped with it. */
 	if (!root)
@@ -92,14 +98,14 @@ static bool is_one_of(const char *part, size_t len, const char *const *names)
 	return false;
 }
 
-bool plan_git_obeys(const char *path, uint32_t mode)
+bool plan_git_obeys(const struct planner *pl, const char *path, uint32_t mode)
 {
 	static const char *const own[] = {"refs", "logs", NULL};
 	static const char *const dirs[] = {"hooks", "info", NULL};
 	static const char *const files[] = {
 		"config",     "config.worktree", "commondir",
 		"alternates", "http-alternates", NULL};
-	auto_free char *root = git_root_of(path);
+	auto_free char *root = git_root_of(pl, path);
 	const char *at = root ? path_rest(path, root) : "";
 	bool objects = false, obeys = false;
 
@@ -205,7 +211,7 @@ int plan_git_decide(struct planner *pl, const char *path, struct err *err)
 		return -err->num;
 	root = jj ? mem_printf("%.*s.git", (int)(strlen(jj) - strlen(".jj")),
 			       jj)
-		  : git_root_of(path);
+		  : git_root_of(pl, path);
 	if (!root)
 		return PLAN_GIT_NONE;
 	if (!is_repository_named(pl, root))

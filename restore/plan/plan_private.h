@@ -162,6 +162,6 @@ bool plan_git_is_kept(const struct planner *pl, const char *path);
 bool plan_git_is_named(const struct planner *pl, const char *path);
 /* Whether this file or symbolic link tells git which program to run or where to
  * look. */
-bool plan_git_obeys(const char *path, uint32_t mode);
+bool plan_git_obeys(const struct planner *pl, const char *path, uint32_t mode);
 
 #endif

@@ -93,7 +93,8 @@ static int refuse_step(struct planner *pl, const char *path,
 	if (mem_list_has(o->agreed, path))
 		return 0;
 	if (o->git_apart && !S_ISDIR(to->mode) &&
-	    plan_git_obeys(path, to->mode) && !mem_list_has(o->paths, path)) {
+	    plan_git_obeys(pl, path, to->mode) &&
+	    !mem_list_has(o->paths, path)) {
 		refusal.kind = REFUSED_GIT;
 	} else if (o->refuse_unreadable && is_unreadable_dir(to) &&
 		   !is_unreadable_dir(from)) {

@@ -281,4 +281,24 @@ is "$(git log -1 --format=%s) $(git -C sub log -1 --format=%s)" 'agent . mine' \
 	'and leaves the commit of the user'
 ok 'the commits of the other are imported' git -C sub rev-parse -q --verify \
 	"refs/guard/$run/heads/main"
+
+# --- a bare repository in the project, with worktrees beside it ---
+base "$HOME/origin"
+git clone -q --bare . "$HOME/tree/.bare"
+cd "$HOME/tree" || exit 99
+echo 'gitdir: ./.bare' >.git
+git worktree add -q w main 2>"$T/x"
+gives 0 'a run commits in a worktree' guard run -q -- sh -ec '
+	cd w; echo run >>f; git commit -q -a -m agent'
+run=$(guard status -q)
+git -C w commit -q --allow-empty -m mine
+gives 0 'apply of the files' guard apply -y --theirs "$run"
+is "$(git -C w log -1 --format=%s) $(tail -n 1 w/f)" 'mine run' \
+	'skips the repository, which has another name'
+gives 0 'undo' guard undo -q -y
+git -C w reset -q --hard HEAD~1
+gives 0 'apply --commits' guard apply -q -y --commits "$run"
+is "$(git -C w log -1 --format=%s)$(git -C w status --short)" agent \
+	'moves the branch of the worktree'
+no 'the bare repository gets no index' test -e .bare/index
 finish
