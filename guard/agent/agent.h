@@ -159,7 +159,7 @@ char **agent_code_paths(const struct session *s);
 #define AGENT_CODE "agent-code" /* "M PATH" or "M FILE#MEMBER" in the home */
 #define AGENT_UNKNOWN "agent-unknown" /* as AGENT_CODE: of no such kind */
 #define AGENT_INITIAL "agent-initial" /* "A PATH": of its first start */
-#define AGENT_LOG "agent-log" /* PATH in the user's home: lines of a hook */
+#define AGENT_LOG "agent-log" /* "M ~/PATH": lines of a hook of the user */
 #define AGENT_COMMAND "agent-command" /* "M PATH": of the run's changes */
 
 /*

@@ -649,55 +649,42 @@ static struct change *find_change(struct changes *changes,
 /* A file that a hook of the user appends to is left out of the run's changes:
  * no apply without its path takes it, since the run could have written it, too.
  */
-static bool record_log(struct change *c, struct session *s)
+static bool leave_out(struct change *c, struct session *s)
 {
 	auto_free char *glob = mem_printf("~/%s", c->path);
 
 	if (c->now.size < c->old.size || strpbrk(c->path, "*?[\\") ||
 	    !changes_make_noise(c, c->path))
 		return false;
-	if (record_has(&s->more, AGENT_LOG, c->path))
-		return false;
-	record_add(&s->more, AGENT_LOG, c->path);
 	record_add(&s->more, CHANGES_NOISE_GLOB, glob);
 	return true;
-}
-
-static bool is_command(const struct agent *a, const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < a->commands.count; i++)
-		if (strcmp(a->commands.items[i], path) == 0)
-			return true;
-	return false;
 }
 
 bool agent_code_commands(const struct agent *a, struct changes *changes,
 			 struct session *s)
 {
-	struct changes_root *root;
-	struct change *c;
+	size_t i, count = a->commands.count;
 	bool any = false;
-	size_t i;
 
-	for (i = 0; i < a->commands.count; i++) {
-		auto_free char *text = NULL;
+	for (i = 0; i < count + a->written.count; i++) {
+		bool command = i < count;
+		struct changes_root *root;
+		struct change *c =
+			find_change(changes, s,
+				    command ? a->commands.items[i]
+					    : a->written.items[i - count],
+				    &root);
+		auto_free char *text =
+			c ? mem_printf("%c %s%s", changes_letter(c->kind),
+				       root->prefix, c->path)
+			  : NULL;
 
-		c = find_change(changes, s, a->commands.items[i], &root);
-		if (!c)
+		if (!c || record_has(&s->more, AGENT_COMMAND, text) ||
+		    record_has(&s->more, AGENT_LOG, text) ||
+		    (!command && !(root->home && leave_out(c, s))))
 			continue;
-		text = mem_printf("%c %s%s", changes_letter(c->kind),
-				  root->prefix, c->path);
-		if (record_has(&s->more, AGENT_COMMAND, text))
-			continue;
-		record_add(&s->more, AGENT_COMMAND, text);
+		record_add(&s->more, command ? AGENT_COMMAND : AGENT_LOG, text);
 		any = true;
-	}
-	for (i = 0; i < a->written.count; i++) {
-		c = find_change(changes, s, a->written.items[i], &root);
-		if (c && root->home && !is_command(a, a->written.items[i]))
-			any |= record_log(c, s);
 	}
 	return any;
 }

@@ -39,7 +39,8 @@ static const char **list_code_changes(const struct session *s, const char *key,
 }
 
 /* The list is sorted: entries of one directory are adjacent. */
-static void print_changed_dirs(const char *const *changes, size_t count)
+static void print_changed_dirs(const char *prefix, const char *const *changes,
+			       size_t count)
 {
 	size_t i, next;
 
@@ -55,7 +56,7 @@ static void print_changed_dirs(const char *const *changes, size_t count)
 			if (strncmp(changes[next] + 2, path, len + 1) != 0)
 				break;
 		dir = mem_strndup(path, len);
-		styled_name(&name, "~/", dir);
+		styled_name(&name, prefix, dir);
 		if (path[len])
 			buf_printf(&name, "/: %s",
 				   text_count(next - i, "change"));
@@ -63,48 +64,26 @@ static void print_changed_dirs(const char *const *changes, size_t count)
 	}
 }
 
-/* Files of the run's layer that the settings of the agent name. */
-static void print_commands_end(const struct session *s, const char *name)
+static void print_changes_end(const struct session *s, const char *key,
+			      const char *prefix, const char *warning)
 {
 	size_t count, i;
-	auto_free const char **changes =
-		list_code_changes(s, AGENT_COMMAND, &count);
+	auto_free const char **changes = list_code_changes(s, key, &count);
 
 	if (!count)
 		return;
-	output_warn("the settings of %s name files that the run changed, so "
-		    "that its next session may execute them:",
-		    name);
-	for (i = 0; i < count && i < SAID_MOST; i++)
-		print_code_change("", changes[i], styled_err());
-	if (i < count)
-		output_hint("and %s (guard diff)",
-			    text_count(count - i, "other file"));
-}
-
-static void print_home_end(const struct session *s, const char *name)
-{
-	size_t count, i;
-	auto_free const char **changes =
-		list_code_changes(s, AGENT_CODE, &count);
-
-	if (!count)
-		return;
-	output_warn(
-		"configuration or code for the next session of %s was changed "
-		"in its home (`guard agents %s --undo` restores it):",
-		name, name);
+	output_warn("%s:", warning);
 	if (count > SAID_MOST) {
-		print_changed_dirs(changes, count);
+		print_changed_dirs(prefix, changes, count);
 		return;
 	}
 	for (i = 0; i < count; i++)
-		print_code_change("~/", changes[i], styled_err());
+		print_code_change(prefix, changes[i], styled_err());
 }
 
 /* One dim line: "~/.x/a, and 2 more". */
 static void print_note_end(const struct session *s, const char *key,
-			   const char *description)
+			   const char *prefix, const char *description)
 {
 	size_t count;
 	auto_free const char **items = list_code_changes(s, key, &count);
@@ -112,26 +91,30 @@ static void print_note_end(const struct session *s, const char *key,
 
 	if (!count)
 		return;
-	text_escape_name(&name,
-			 items[0] + (strcmp(key, AGENT_UNKNOWN) == 0 ? 2 : 0));
+	text_escape_name(&name, items[0] + 2);
 	if (count > 1)
 		buf_printf(&name, ", and %zu more", count - 1);
-	output_hint("~/%s: %s", buf_text(&name), description);
+	output_hint("%s%s: %s", prefix, buf_text(&name), description);
 }
 
 void agent_show_end(const struct session *s)
 {
-	const char *name = record_get(&s->more, AGENT_NAME);
-	auto_free char *data = NULL;
+	const char *name = record_get(&s->more, AGENT_NAME) ?: "";
+	auto_free char *code = mem_printf(
+		"configuration or code for the next session of %s was changed "
+		"in its home (`guard agents %s --undo` restores it)",
+		name, name);
+	auto_free char *commands = mem_printf(
+		"the settings of %s name files that the run changed, so that "
+		"its next session may execute them",
+		name);
+	auto_free char *data = mem_printf(
+		"data of %s that guard does not know, in its home", name);
 
-	if (!name)
-		return;
-	print_home_end(s, name);
-	print_commands_end(s, name);
-	data = mem_printf("data of %s that guard does not know, in its home",
-			  name);
-	print_note_end(s, AGENT_UNKNOWN, data);
-	print_note_end(s, AGENT_LOG,
+	print_changes_end(s, AGENT_CODE, "~/", code);
+	print_changes_end(s, AGENT_COMMAND, "", commands);
+	print_note_end(s, AGENT_UNKNOWN, "~/", data);
+	print_note_end(s, AGENT_LOG, "",
 		       "written by a hook of yours, left out");
 }
 
