@@ -42,9 +42,9 @@ static const char **list_code_changes(const struct session *s, const char *key,
 static void print_changed_dirs(const char *prefix, const char *const *changes,
 			       size_t count)
 {
-	size_t i, next;
+	size_t i, next, rows = 0;
 
-	for (i = 0; i < count; i = next) {
+	for (i = 0; i < count && rows++ < SAID_MOST; i = next) {
 		const char *path = changes[i] + 2;
 		size_t len = 0, parts = PARTS_SHOWN;
 		auto_free char *dir = NULL;
@@ -62,6 +62,9 @@ static void print_changed_dirs(const char *prefix, const char *const *changes,
 				   text_count(next - i, "change"));
 		styled_line(styled_err(), LINE_ROW, "  %s", buf_text(&name));
 	}
+	if (i < count)
+		output_hint("and %s (guard diff)",
+			    text_count(count - i, "other change"));
 }
 
 static void print_changes_end(const struct session *s, const char *key,

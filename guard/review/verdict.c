@@ -58,7 +58,7 @@ const char *verdict_sign(enum risk_level level)
 /* Names that a line lists, as far as they fit. */
 struct name_list {
 	struct buf *to;
-	size_t columns;
+	bool critical;
 	size_t listed, total;
 	struct names names; /* that it has */
 	bool full;
@@ -75,12 +75,12 @@ static void add_name(struct name_list *l, const char *name, size_t stands_for)
 			return;
 	buf_printf(&text, "%s%s", l->listed ? ", " : ": ", name);
 	/* The last name needs no room for the number of the others. */
-	l->full = l->full || l->names.count == NAMES_MOST ||
+	l->full = l->full || (l->critical && l->names.count == NAMES_MOST) ||
 		  text_width(buf_text(l->to)) + text_width(buf_text(&text)) +
 				  (l->listed + stands_for < l->total
 					   ? strlen(more)
 					   : 0) >
-			  l->columns;
+			  (l->critical ? 3 : 1) * VERDICT_COLUMNS;
 	/* A name that is too long by itself leaves room for the next one. */
 	if (l->full && !l->listed)
 		l->full = false;
@@ -245,7 +245,7 @@ static void add_names(const struct judgement *j, const struct match *wanted,
 	bool critical = wanted->level == RISK_CRITICAL;
 	struct name_list l = {
 		.to = to,
-		.columns = critical ? 3 * VERDICT_COLUMNS : VERDICT_COLUMNS,
+		.critical = critical,
 		.total = total,
 	};
 	size_t i;

@@ -222,6 +222,10 @@ guard discard -q -y
 guard run --agent claude -- write <"$T/code" 2>"$err"
 says "$err" "$warning"
 all code "$T/code"
+gives 0 'many files' guard run --agent claude -- sh -c 'cd ~/.claude; mkdir -p skills/a
+	for i in $(seq 100 140); do echo x >$i.sh; echo x >skills/a/$i; done'
+says "$err" '  ~/.claude/100.sh'
+says "$err" 'and 70 other changes (guard diff)'
 gives 0 'other kinds' guard run --agent claude -- sh -c '
 	cd ~/.claude; echo >bit; chmod 755 bit; ln -s /etc/passwd link; mkfifo pipe
 	echo x >elsewhere2; rm start; echo >~/project/made'
