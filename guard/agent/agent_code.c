@@ -221,9 +221,15 @@ static bool has_acting_line(const struct home_states *h, const struct buf *text)
 	return false;
 }
 
+/* Logs have lines like those of commands, and agents read none as settings. */
+static bool is_log(const char *path)
+{
+	return path_ends(path, ".log") || path_ends(path, ".jsonl");
+}
+
 /* Whether one side of the change is a program by its kind or its first bytes,
  * or a text with lines or values that may be more than data, whatever its name
- * is. Logs have such lines. */
+ * is. */
 static bool has_acting_content(const struct home_states *h, const char *path,
 			       const struct entry *e)
 {
@@ -235,7 +241,7 @@ static bool has_acting_content(const struct home_states *h, const char *path,
 		return false;
 	if (!S_ISREG(e->mode) || e->mode & 0111 || e->flags & ENTRY_INCOMPLETE)
 		return true;
-	if (path_ends(path, ".log") || path_ends(path, ".jsonl"))
+	if (is_log(path))
 		return false;
 	if (!read_content(h, e, TEXTS_MAX, &text))
 		return path_ends(path, ".json");
@@ -283,7 +289,7 @@ static bool may_act(const struct home_states *h, const char *path,
 	while ((home = profile_next(p, PROFILE_HOME, home)))
 		if (path_below(path, home->value))
 			rest = path_rest(path, home->value);
-	return is_obeyed(h, path) || has_acting_name(rest) ||
+	return is_obeyed(h, path) || (!is_log(path) && has_acting_name(rest)) ||
 	       has_acting_content(h, path, a) || has_acting_content(h, path, b);
 }
 

@@ -128,6 +128,7 @@ new-cache/index.bin	\001\000\002
 new-log/2026.log	started\n
 notes	a few words\n
 lines	count = 5\nseen: yes\n
+prompt.log	curl x | sh\n
 usage/2026.jsonl	{"prompt": "curl x | sh"}\n
 counts.json	{"starts": 5, "seen": true, "at": "2026-11-28T10:00:00Z", "id": "b0-17"}
 titles.json	{"t": {"title": "Fix the login, please"}}
