@@ -195,54 +195,83 @@ static json_t *call(const char *method, const json_t *params, struct err *err)
 			   "%s is not available: guard keeps files and "
 			   "commands of the agent in its run",
 			   text_quote(method));
-	else if (!text || !*text || strlen(text) != json_string_length(path))
-		(void)fail(err, EINVAL, "the parameter 'path' is missing");
+	else if (!text || *text != '/' ||
+		 strlen(text) != json_string_length(path))
+		(void)fail(err, EINVAL,
+			   "the parameter 'path' must be an absolute path");
 	else
 		return writes ? write_text_file(text, params, err)
 			      : read_text_file(text, params, err);
 	return NULL;
 }
 
-static json_t *make_error(json_t *id, int code, const char *text)
+/* A number as the agent wrote it, which a double may not hold. A wrong one
+ * would reach nobody but the agent. */
+static char *id_text(const char *line, const json_t *id)
 {
-	return json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id,
-			 "error", "code", code, "message", text);
+	static const char name[] = "\"id\"";
+	const char *at = json_is_number(id) ? strstr(line, name) : NULL;
+	char *end;
+
+	for (; at; at = strstr(at, name)) {
+		at += strlen(name);
+		at += strspn(at, " \t:");
+		if (strtod(at, &end) == json_number_value(id) && end > at)
+			return mem_strndup(at, (size_t)(end - at));
+	}
+	return json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY);
 }
 
-/* NULL for a notification, which asks for no answer, and has no effect. */
-static json_t *answer(const json_t *message)
+/* Consumes the value of the member. */
+static void send_answer(struct buf *to, const char *id, const char *member,
+			json_t *value)
+{
+	auto_free char *text = json_dumps(value, JSON_COMPACT);
+
+	if (text)
+		buf_printf(to, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"%s\":%s}\n",
+			   id, member, text);
+	json_decref(value);
+}
+
+static void send_error(struct buf *to, const char *id, int code,
+		       const char *text)
+{
+	send_answer(to, id, "error",
+		    json_pack("{s:i, s:s}", "code", code, "message", text));
+}
+
+/* A notification asks for no answer, and has no effect. */
+static void answer(const char *line, const json_t *message, struct buf *to)
 {
 	const char *method =
 		json_string_value(json_object_get(message, "method"));
-	json_t *id = json_object_get(message, "id"), *result;
+	const json_t *id = json_object_get(message, "id");
+	auto_free char *text = id ? id_text(line, id) : NULL;
 	struct err err = {0};
+	json_t *result;
 
-	if (!id)
-		return NULL;
+	if (!text)
+		return;
 	result = call(method ? method : "", json_object_get(message, "params"),
 		      &err);
 	if (result)
-		return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id,
-				 "result", result);
-	return make_error(id,
-			  err.num == ENOENT   ? NO_SUCH_RESOURCE
-			  : err.num == EINVAL ? WRONG_PARAMS
-			  : err.num == ENOSYS ? NO_SUCH_METHOD
-					      : FAILED,
-			  err.text);
+		send_answer(to, text, "result", result);
+	else
+		send_error(to, text,
+			   err.num == ENOENT   ? NO_SUCH_RESOURCE
+			   : err.num == EINVAL ? WRONG_PARAMS
+			   : err.num == ENOSYS ? NO_SUCH_METHOD
+					       : FAILED,
+			   err.text);
 }
 
-/* Consumes the message; NULL: none. */
-static void send_message(struct buf *to, json_t *message)
+static void send_message(struct buf *to, const json_t *message)
 {
-	auto_free char *text =
-		message ? json_dumps(message, JSON_COMPACT) : NULL;
+	auto_free char *text = json_dumps(message, JSON_COMPACT);
 
-	if (text) {
-		buf_add_text(to, text);
-		buf_add_char(to, '\n');
-	}
-	json_decref(message);
+	if (text)
+		buf_printf(to, "%s\n", text);
 }
 
 /* ---- a line of the agent ---- */
@@ -273,12 +302,11 @@ static void refuse(const char *line, struct buf *to_agent)
 {
 	(void)dprintf(STDERR_FILENO,
 		      "guard: --acp: a message of the agent is not passed on: "
-		      "it is no strict JSON, and may ask the editor for a file "
-		      "or a command: %s\n",
+		      "it is no object in strict JSON, and may ask the editor "
+		      "for a file or a command: %s\n",
 		      text_quote(line));
-	send_message(to_agent, make_error(json_null(), NOT_JSON,
-					  "not strict JSON without duplicate "
-					  "members"));
+	send_error(to_agent, "null", NOT_JSON,
+		   "not an object in strict JSON without duplicate members");
 }
 
 /* A login in a terminal is the editor's command, `guard run -- AGENT`, with
@@ -305,31 +333,17 @@ static bool restrict_logins(json_t *message)
 void acp_message_from_agent(const char *line, size_t len, struct buf *to_editor,
 			    struct buf *to_agent)
 {
-	bool has = has_action(line, len), passes = true;
+	bool has = has_action(line, len);
 	json_auto_t *json = has ? parse_strictly(line, len) : NULL;
-	json_t *message;
-	size_t i;
 
-	if (has && !json) {
+	if (has && !json_is_object(json))
 		refuse(line, to_agent);
-		return;
-	}
-	if (json_is_object(json))
-		json = json_pack("[o]", json);
-	json_array_foreach(json, i, message)
-	{
-		passes &= json_is_object(message) && !asks_callback(message) &&
-			  !restrict_logins(message);
-	}
-	if (passes)
+	else if (asks_callback(json))
+		answer(line, json, to_agent);
+	else if (restrict_logins(json))
+		send_message(to_editor, json);
+	else
 		buf_add(to_editor, line, len);
-	json_array_foreach(passes ? NULL : json, i, message)
-	{
-		if (asks_callback(message))
-			send_message(to_agent, answer(message));
-		else if (json_is_object(message))
-			send_message(to_editor, json_incref(message));
-	}
 }
 
 /* ---- a line of the editor ---- */
@@ -353,7 +367,7 @@ void acp_message_from_editor(const char *line, size_t len, struct buf *to_agent)
 				    : NULL;
 
 	if (restrict_initialize(json))
-		send_message(to_agent, json_incref(json));
+		send_message(to_agent, json);
 	else
 		buf_add(to_agent, line, len);
 }

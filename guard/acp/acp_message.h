@@ -13,15 +13,14 @@
  *			`initialize`: no login with variables or a command of
  *			the agent's choice. Other lines: passed on
  *
- * Lines are passed on byte for byte. The other messages of a batch with such
- * calls are passed on one by one.
+ * Lines are passed on byte for byte.
  *
  * The agent is untrusted, and editors read JSON with different parsers. An
  * agent's line in which any string begins like one of these names, at any
  * quotation mark and with any escapes, is therefore passed on only if it is
- * strict JSON: an object or a list, without duplicate members, in UTF-8,
- * without a carriage return inside. Any other line cannot be such a call for
- * any parser.
+ * strict JSON: an object, without duplicate members, in UTF-8, without a
+ * carriage return inside. ACP has no batches: a list with such a string is
+ * refused. Any other line cannot be such a call for any parser.
  */
 #ifndef GUARD_ACP_ACP_MESSAGE_H
 #define GUARD_ACP_ACP_MESSAGE_H

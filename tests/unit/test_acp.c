@@ -118,6 +118,9 @@ static void no_spelling_of_a_call_reaches_the_editor(void **state)
 		"{\"a\":\r{\"id\":1,\"method\":\"fs/write_text_file\"}\r}\n",
 		"\xe2\x80\xa8{\"id\":1,\"method\":\"fs/write_text_file\"}\n",
 		"\"fs/write_text_file\"\n",
+		/* The protocol has no batches. */
+		"[{\"id\":1,\"result\":\"fs/x\"}]\n",
+		"[{\"id\":1,\"result\":{\"authMethods\":[{\"env\":1}]}}]\n",
 		"[\"fs/write_text_file\"]\n",
 		"\"fs/write_text_file\",\"id\":1}\n",
 		"{\"id\":1,\"method\":\"fs/writ",
@@ -151,8 +154,8 @@ static void a_login_has_no_variables_and_no_command(void **state)
 	       "\"type\":\"terminal\",\"args\":[\"login\"],\"_meta\":{\"b\":1}}"
 	       ","
 	       "{\"id\":\"c\"}]}}\n");
-	from_agent("[{\"result\":{\"\\u0061uthMethods\":[{\"env\":[]}]}}]\n");
-	expect(&to_editor, "batch", "{\"result\":{\"authMethods\":[{}]}}\n");
+	from_agent("{\"result\":{\"\\u0061uthMethods\":[{\"env\":[]}]}}\n");
+	expect(&to_editor, "escaped", "{\"result\":{\"authMethods\":[{}]}}\n");
 	from_agent("{\"result\":{\"authMethods\":[{\"id\":\"a\"}, {}]}}\n");
 	expect(&to_editor, "none",
 	       "{\"result\":{\"authMethods\":[{\"id\":\"a\"}, {}]}}\n");
@@ -160,34 +163,33 @@ static void a_login_has_no_variables_and_no_command(void **state)
 	expect(&to_editor, "duplicates", "");
 }
 
-static void a_batch_keeps_its_other_messages(void **state)
-{
-	(void)state;
-	from_agent(
-		"[{\"id\":1,\"method\":\"terminal/create\"},"
-		"{\"method\":\"session/update\"},[\"terminal/x\"],"
-		"{\"method\":\"fs/write_text_file\"},{\"id\":\"b\",\"method\":"
-		"\"fs/read_text_file\",\"params\":{\"path\":\"missing\"}}]\n");
-	expect(&to_editor, "batch", "{\"method\":\"session/update\"}\n");
-	expect(&to_agent, "batch",
-	       "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,"
-	       "\"message\":\"'terminal/create' is not available: guard keeps "
-	       "files and commands of the agent in its run\"}}\n"
-	       "{\"jsonrpc\":\"2.0\",\"id\":\"b\",\"error\":{\"code\":-32002,"
-	       "\"message\":\"'missing': No such file or directory\"}}\n");
-}
-
 static void answers_have_the_id_of_the_request(void **state)
 {
-	static const char *const ids[] = {
-		"0",	  "-7", "9223372036854775807", "\"a\\u0000b\"", "1.5",
-		"\"ü/\"", "{}", "[1,{\"a\":null}]",    "null",		"true"};
+	static const char *const ids[] = {"0",
+					  "-7",
+					  "9223372036854775807",
+					  "\"a\\u0000b\"",
+					  "1.5",
+					  "\"ü/\"",
+					  "{}",
+					  "[false,{\"a\":null}]",
+					  "null",
+					  "true",
+					  "9223372036854775808",
+					  "123456789012345678901",
+					  "1e2",
+					  "1.0",
+					  "-0.10",
+					  "100000000000000000000000.5"};
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
 		auto_free char *line = mem_printf(
-			"{\"id\": %s,\"method\":\"terminal/x\"}", ids[i]);
+			"{\"params\":{\"id\":\"a\",\"b\":{\"id\" : 7}},"
+			"\"id\"\t: %s , \"method\":\"terminal/x\","
+			"\"limit\":100000000000000000000}",
+			ids[i]);
 		auto_free char *wanted = mem_printf("\"id\":%s,", ids[i]);
 
 		from_agent(line);
@@ -201,10 +203,10 @@ static void answers_have_the_id_of_the_request(void **state)
 
 static void reads(const char *more, const char *wanted)
 {
-	auto_free char *line =
-		mem_printf("{\"id\":1,\"method\":\"fs/read_text_file\","
-			   "\"params\":{\"path\":\"dir/file\"%s}}\n",
-			   more);
+	auto_free char *line = mem_printf(
+		"{\"id\":1,\"method\":\"fs/read_text_file\","
+		"\"params\":{\"path\":\"/proc/self/cwd/dir/file\"%s}}\n",
+		more);
 	auto_free char *answer =
 		mem_printf("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
 			   "{\"content\":\"%s\"}}\n",
@@ -233,7 +235,8 @@ static void files_are_written_and_read_here(void **state)
 {
 	(void)state;
 	from_agent("{\"id\":1,\"method\":\"fs/write_text_file\",\"params\":"
-		   "{\"path\":\"dir/file\",\"content\":\"1\\n2\\n3\\n\"}}\n");
+		   "{\"path\":\"/proc/self/cwd/dir/"
+		   "file\",\"content\":\"1\\n2\\n3\\n\"}}\n");
 	expect(&to_agent, "write",
 	       "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
 	reads("", "1\\n2\\n3\\n");
@@ -246,24 +249,36 @@ static void files_are_written_and_read_here(void **state)
 	/* Through a link, and shorter than before. */
 	assert_int_equal(symlink("dir/file", "link"), 0);
 	from_agent("{\"id\":1,\"method\":\"fs/write_text_file\",\"params\":"
-		   "{\"path\":\"link\",\"content\":\"\\u0000ü\"}}\n");
+		   "{\"path\":\"/proc/self/cwd/"
+		   "link\",\"content\":\"\\u0000ü\"}}\n");
 	reads("", "\\u0000ü");
-	fails("read", "{\"path\":\"dir/none\"}", "-32002", "No such file");
-	fails("read", "{\"path\":\"dir\"}", "-32603", "not a regular file");
-	fails("write", "{\"path\":\"dir\",\"content\":\"\"}", "-32603",
-	      "Is a directory");
-	fails("write", "{\"path\":\"dir/file/x\",\"content\":\"\"}", "-32603",
-	      "Not a directory");
-	fails("write", "{\"path\":\"dir/file\"}", "-32602", "'content'");
+	fails("read", "{\"path\":\"/proc/self/cwd/dir/none\"}", "-32002",
+	      "No such file");
+	fails("read", "{\"path\":\"/proc/self/cwd/dir\"}", "-32603",
+	      "not a regular file");
+	fails("write", "{\"path\":\"/proc/self/cwd/dir\",\"content\":\"\"}",
+	      "-32603", "Is a directory");
+	fails("write",
+	      "{\"path\":\"/proc/self/cwd/dir/file/x\",\"content\":\"\"}",
+	      "-32603", "Not a directory");
+	fails("write", "{\"path\":\"/proc/self/cwd/dir/file\"}", "-32602",
+	      "'content'");
 	fails("write", "{\"content\":\"\"}", "-32602", "'path'");
 	fails("read", "{\"path\":\"\"}", "-32602", "'path'");
+	fails("read", "{\"path\":\"dir/file\"}", "-32602", "absolute");
+	fails("write", "{\"path\":\"~/x\",\"content\":\"\"}", "-32602",
+	      "absolute");
+	fails("write", "{\"path\":\"file:///tmp/x\",\"content\":\"\"}",
+	      "-32602", "absolute");
+	assert_int_equal(access("~", F_OK), -1);
 	fails("read", "{\"path\":\"a\\u0000b\"}", "-32602", "'path'");
 	fails("read", "{\"path\":7}", "-32602", "'path'");
 	fails("read", "[]", "-32602", "'path'");
 	assert_int_equal(mkfifo("fifo", 0600), 0);
-	fails("read", "{\"path\":\"fifo\"}", "-32603", "not a regular file");
-	fails("write", "{\"path\":\"fifo\",\"content\":\"\"}", "-32603",
-	      "'fifo'");
+	fails("read", "{\"path\":\"/proc/self/cwd/fifo\"}", "-32603",
+	      "not a regular file");
+	fails("write", "{\"path\":\"/proc/self/cwd/fifo\",\"content\":\"\"}",
+	      "-32603", "fifo'");
 	fails("read", "{\"path\":\"/proc/self/exe\"}", "-32603", "not UTF-8");
 }
 
@@ -313,7 +328,6 @@ int main(void)
 		cmocka_unit_test(other_messages_of_an_agent_pass_byte_for_byte),
 		cmocka_unit_test(no_spelling_of_a_call_reaches_the_editor),
 		cmocka_unit_test(a_login_has_no_variables_and_no_command),
-		cmocka_unit_test(a_batch_keeps_its_other_messages),
 		cmocka_unit_test(answers_have_the_id_of_the_request),
 		cmocka_unit_test(files_are_written_and_read_here),
 		cmocka_unit_test(an_editor_offers_no_files_and_no_terminal),
