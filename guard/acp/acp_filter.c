@@ -18,7 +18,8 @@
 #include "base/text.h"
 #include "guard/acp/acp_message.h"
 
-/* An editor that reads nothing stops the agent at so many bytes. */
+/* A peer that reads nothing stops what fills its queue at so many bytes: an
+ * editor the agent, an agent its editor and its own requests. */
 #define QUEUE_MAX ((size_t)32 << 20)
 /* After the agent's end the editor must read within this time. */
 #define DRAIN_MS 3000
@@ -189,11 +190,12 @@ static void exchange_messages(struct filter *f)
 	int got = 1;
 
 	while (got && !(f->has_ended && agent->in < 0 && !pending(editor))) {
+		bool has_space = pending(agent) < QUEUE_MAX;
+		bool both_have = has_space && pending(editor) < QUEUE_MAX;
 		struct pollfd fds[] = {
 			{f->signal_fd, POLLIN, 0},
-			{editor->in, POLLIN, 0},
-			{pending(editor) < QUEUE_MAX ? agent->in : -1, POLLIN,
-			 0},
+			{has_space ? editor->in : -1, POLLIN, 0},
+			{both_have ? agent->in : -1, POLLIN, 0},
 			{editor->out, pending(editor) ? POLLOUT : 0, 0},
 			{agent->out, pending(agent) ? POLLOUT : 0, 0},
 		};

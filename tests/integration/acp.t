@@ -36,6 +36,10 @@ gives 0 'messages of 10 MB pass both ways at once' \
 	"$acp" big guard run -q --acp -- "$acp" agent
 guard discard -y >/dev/null 2>&1
 
+gives 0 'answers to an agent that does not read are bounded' \
+	"$acp" unread guard run -q --acp -- "$acp" agent
+rm big.txt
+
 # --- ends ---
 gives 0 'an agent is killed' "$acp" killed guard run -q --acp -- "$acp" agent
 gives 0 'an agent leaves a process that writes' \
