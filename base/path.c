@@ -126,7 +126,7 @@ int path_compare(const char *a, const char *b)
 	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
 }
 
-bool path_has_program(const char *name)
+char *path_find_program(const char *name)
 {
 	const char *at = getenv("PATH"), *end;
 
@@ -139,9 +139,16 @@ bool path_has_program(const char *name)
 		file = path_join(dir, name);
 		if (*dir == '/' && stat(file, &st) == 0 &&
 		    S_ISREG(st.st_mode) && access(file, X_OK) == 0)
-			return true;
+			return TAKE(file);
 	}
-	return false;
+	return NULL;
+}
+
+bool path_has_program(const char *name)
+{
+	auto_free char *file = path_find_program(name);
+
+	return file != NULL;
 }
 
 /* Removes "." and ".." from the text behind a base that is already resolved. */

@@ -45,8 +45,9 @@ size_t path_part_end(const char *path, const char *name);
  * a directory comes directly before its entries. */
 int path_compare(const char *a, const char *b);
 
-/* Whether an absolute directory of PATH has an executable file of that name.
- * Relative ones depend on the caller's directory. */
+/* The executable file of that name in an absolute directory of PATH, to free;
+ * NULL: none. Relative ones depend on the caller's directory. */
+char *path_find_program(const char *name);
 bool path_has_program(const char *name);
 
 /* The path that the current directory had before it was deleted; NULL: it

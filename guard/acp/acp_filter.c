@@ -224,6 +224,16 @@ static void exchange_messages(struct filter *f)
 	}
 }
 
+char **acp_filter_argv(const char *name, char *const *command)
+{
+	char **argv = NULL;
+
+	mem_list_add(&argv, name);
+	for (; *command; command++)
+		mem_list_add(&argv, *command);
+	return argv;
+}
+
 static void __attribute__((constructor)) become_filter(int argc, char **argv)
 {
 	/* The status is for an agent that outlives its editor. */

@@ -16,7 +16,8 @@
  * the agent.
  *
  * As the command of a run it ends all other processes of the run with the
- * agent. Beside others (`guard run --acp` inside of a run) it leaves them.
+ * agent. Beside others (`guard run --acp` inside of a run, `guard exec` in a live
+ * one) it leaves them.
  */
 #ifndef GUARD_ACP_ACP_FILTER_H
 #define GUARD_ACP_ACP_FILTER_H
@@ -25,5 +26,8 @@
  * it; the command follows. */
 extern const char acp_filter_name[];
 extern const char acp_filter_nested_name[];
+
+/* The name and the command, to free with mem_list_free(). */
+char **acp_filter_argv(const char *name, char *const *command);
 
 #endif

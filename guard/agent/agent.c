@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -160,18 +161,25 @@ char **agent_names(const struct state *state, bool homes)
 	return names;
 }
 
+/* Of all agents, as far as they can be read. */
+static void read_profiles(const struct state *state, struct profile *to)
+{
+	char **names = agent_names(state, false), **name;
+	struct err ignored;
+
+	for (name = names; *name; name++)
+		(void)agent_read(state, *name, to, &ignored);
+	mem_list_free(&names);
+}
+
 void agent_find_settings(const struct state *state)
 {
 	AUTO(profile) struct profile all = {0};
-	char **names = agent_names(state, false), **name;
-	struct err ignored;
 	size_t i;
 
-	for (name = names; *name; name++)
-		(void)agent_read(state, *name, &all, &ignored);
+	read_profiles(state, &all);
 	for (i = 0; i < all.count; i++)
 		add_settings_place(&all.items[i]);
-	mem_list_free(&names);
 }
 
 static int read_project_profile(const char *project, struct profile *to,
@@ -301,47 +309,121 @@ static char *agent_program(char *const *argv)
 	for (i = 0; (agent = profile_shipped_name(i)); i++) {
 		const char *at = strstr(profile_shipped(agent), line);
 
-		if (at && isspace(at[strlen(line)]))
+		if (at && isspace(at[strlen(line)]) &&
+		    strcmp(agent, "default") != 0)
 			return mem_strdup(agent);
 	}
 	return mem_strdup(*name == '@' ? "" : path_name(name));
 }
 
-/* Whether a line of the profile says that the command talks to an editor. One
- * on a terminal does not. */
-static bool talks_acp(const struct profile *p, char *const *argv)
+/* ---- commands of editors ---- */
+
+/* Programs that start the one behind their options. */
+#define STARTERS                                                               \
+	" env exec nice ionice nohup timeout setsid stdbuf sh bash dash zsh "  \
+	"node npx bunx pnpx npm pnpm yarn bun x dlx uvx uv pipx tool run "
+
+/* sh -c TEXT, npx --call TEXT */
+static bool takes_command(const char *option)
 {
-	auto_free char *agent = agent_program(argv), *name = NULL;
-	char *const *at = find_program(argv, &name);
-	const struct profile_item *item = NULL;
+	return *option == '-' && (option[strlen(option) - 1] == 'c' ||
+				  strcmp(option, "--call") == 0);
+}
 
-	if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
-		return false;
-	while (at && (item = profile_next(p, PROFILE_ACP, item))) {
-		const char *word = item->value + strcspn(item->value, " ");
-		auto_free char *program =
-			mem_strndup(item->value, (size_t)(word - item->value));
+/* The words of a command, with those of a text that is one. */
+static char **command_words(char *const *argv)
+{
+	char **words = NULL, *save, *word;
+	bool is_text = false;
 
-		if ((strcmp(program, agent) == 0 ||
-		     strcmp(program, name) == 0) &&
-		    (!*word ||
-		     mem_list_has((const char *const *)at + 1, word + 1)))
-			return true;
+	for (; *argv; argv++) {
+		auto_free char *text = mem_strdup(*argv);
+
+		word = is_text ? strtok_r(text, " \t\n;'\"", &save) : text;
+		for (; word;
+		     word = is_text ? strtok_r(NULL, " \t\n;'\"", &save) : NULL)
+			mem_list_add(&words, word);
+		is_text = takes_command(*argv);
 	}
+	return words;
+}
+
+static bool starts_another(const char *word)
+{
+	auto_free char *name = mem_printf(" %s ", path_name(word));
+
+	return *word == '-' || isdigit((unsigned char)*word) ||
+	       strchr(word, '=') || strstr(STARTERS, name);
+}
+
+/* By its own name, that of the file that it links to, or that of the file's
+ * package. A package may be of any publisher. */
+static bool is_program(const char *word, const char *name)
+{
+	auto_free char *own = package_name(path_name(word));
+	auto_free char *path =
+		strchr(word, '/') ? mem_strdup(word) : path_find_program(word);
+	auto_free char *file = path ? realpath(path, NULL) : NULL;
+	auto_free char *linked = mem_printf("*/%s", name);
+	auto_free char *package = mem_printf("*/node_modules/*%s/*", name);
+
+	return fnmatch(name, own, 0) == 0 ||
+	       (file && (fnmatch(linked, file, 0) == 0 ||
+			 fnmatch(package, file, 0) == 0));
+}
+
+static bool is_adapter(char *const *words, const struct profile_item *item)
+{
+	const size_t len = strcspn(item->value, " ");
+	auto_free char *program = mem_strndup(item->value, len);
+	auto_free char *value = NULL;
+	const char *wanted = item->value + len + (item->value[len] != '\0');
+
+	if (!is_program(*words, path_name(program)))
+		return false;
+	if (!*wanted)
+		return true;
+	/* --acp=true */
+	value = mem_printf("%s=", wanted);
+	while (*++words)
+		if (strcmp(*words, wanted) == 0 ||
+		    strncmp(*words, value, strlen(value)) == 0)
+			return true;
 	return false;
 }
 
-bool agent_talks_acp(char *const *argv)
+static bool is_pipe(int fd)
 {
-	auto_free char *name = agent_program(argv);
-	const char *text = profile_shipped(name);
-	AUTO(profile) struct profile p = {0};
-	struct err ignored;
+	struct stat st;
 
-	return text &&
-	       profile_parse(&p, name, false, text, strlen(text), &ignored) ==
-		       0 &&
-	       talks_acp(&p, argv);
+	return fstat(fd, &st) == 0 &&
+	       (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+bool agent_talks_acp(const struct state *state, char *const *argv,
+		     bool in_acp_run)
+{
+	AUTO(profile) struct profile all = {0};
+	const struct profile_item *item = NULL;
+	char **words, **at;
+	bool found = false;
+
+	if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
+		return false;
+	if (in_acp_run && is_pipe(STDIN_FILENO) && is_pipe(STDOUT_FILENO))
+		return true;
+	read_profiles(state, &all);
+	words = command_words(argv);
+	for (at = words; at && *at && !found; at++) {
+		while (!found && (item = profile_next(&all, PROFILE_ACP, item)))
+			found = is_adapter(at, item);
+		/* Options may have values. */
+		if (!starts_another(*at) &&
+		    (at == words || *at[-1] != '-' || takes_command(at[-1])))
+			break;
+	}
+	mem_list_free(&words);
+	return found;
 }
 
 /* ---- selection ---- */
@@ -757,7 +839,8 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 	size = profile_next(&a->profile, PROFILE_TMP_SIZE, NULL);
 	if (size && !o->tmp_size)
 		to->tmp_size = parse_size(size->value);
-	to->acp = o->acp || talks_acp(&a->profile, o->argv);
+	to->acp = (o->acp && !o->exec_project) ||
+		  agent_talks_acp(state, o->argv, o->acp);
 	a->nested =
 		!o->nested && !o->strict && wants_nested(a, o, state, project);
 	to->nested = o->nested || a->nested;

@@ -74,9 +74,11 @@ void agent_free(struct agent **a);
 int agent_load(const struct run_options *o, const struct state *state,
 	       const char *project, struct agent **ret, struct err *err);
 
-/* Whether a shipped profile says that the command talks to an editor
- * (run_options.acp), and it is on no terminal. */
-bool agent_talks_acp(char *const *argv);
+/* Whether a command talks to an editor (run_options.acp): a profile, shipped or
+ * the user's own, names it, and it is on no terminal. in_acp_run: it enters a
+ * run with --acp; then so does any command between pipes. */
+bool agent_talks_acp(const struct state *state, char *const *argv,
+		     bool in_acp_run);
 
 /* The line that lets a path in or hides it (as run_check_grants() has it), or
  * NULL: it was not a profile. */

@@ -42,9 +42,9 @@
  *	tmp-size SIZE	/tmp in memory
  *	noise GLOB	folded in lists of changes
  *	acp PROGRAM [WORD]
- *			a command, or a package that npx and the like start,
- *			with this word among its arguments: it talks to an
- *			editor, and runs as with --acp
+ *			a command (a pattern) or a package, with this word among
+ *			its arguments: it talks to an editor, and runs as with
+ *			--acp, whatever the agent
  *
  * PATH, DIR and GLOB are absolute or begin with ~/; in a project's file they
  * may be relative to the project. A value of env that begins with ~/ is a path

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "guard/acp/acp_filter.h"
+#include "guard/agent/agent.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/exec_all.h"
 #include "guard/cli/run_parse.h"
@@ -34,19 +36,25 @@ static void report_waiting(void)
 		     "its layer, or the run is stopped");
 }
 
-static int exec_in_live_run(const struct session *s,
+static int exec_in_live_run(const struct state *state, const struct session *s,
 			    const struct exec_command *v, const char *cwd,
 			    int *ret_status, struct err *err)
 {
 	bool terminal = isatty(0) || isatty(1) || isatty(2);
 	char **env = sandbox_environ_exec(v->env, terminal);
+	char **filter = NULL;
 	struct sandbox *sb = NULL;
 	/* With the run's pid 1 the kernel kills all its processes. */
 	struct sandbox_result result = {.end = SANDBOX_LOST, .code = SIGKILL};
-	int got = exec_client_start(
+	int got;
+
+	if (agent_talks_acp(state, v->argv, run_saved_options_has(s, "--acp")))
+		filter = acp_filter_argv(acp_filter_nested_name, v->argv);
+	got = exec_client_start(
 		s->fd,
 		&(struct exec_request){
-			.argv = v->argv,
+			.argv = filter ?: v->argv,
+			.own_program = filter != NULL,
 			.env = env,
 			.cwd = cwd,
 			.strict = run_saved_options_has(s, "--strict"),
@@ -55,6 +63,7 @@ static int exec_in_live_run(const struct session *s,
 		&sb, err);
 
 	sandbox_environ_free(env);
+	mem_list_free(&filter);
 	if (got < 0)
 		return err_context(err,
 				   err->num == ESRCH
@@ -138,7 +147,7 @@ static int try_exec_in_run(const struct exec_command *v, int *ret_status,
 	if (resolve_run_is_running(&s)) {
 		state_log(&c.state, "exec", "run", s.id, "project", s.project,
 			  "command", v->argv[0], NULL);
-		return exec_in_live_run(&s, v, cwd, ret_status, err);
+		return exec_in_live_run(&c.state, &s, v, cwd, ret_status, err);
 	}
 	*ret_status = run_exec(&s, &(struct run_exec){
 					   .argv = v->argv,

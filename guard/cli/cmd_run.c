@@ -176,8 +176,9 @@ static int exec_inside(const struct options *o, struct err *err)
 	static const char *const harmless[] = {
 		"acp",	    "env",  "agent", "shared-cache",
 		"versions", "name", "quiet", NULL};
+	const struct state here = {.home = getenv("HOME")};
 	const char *name;
-	char **env, **at, **argv = NULL;
+	char **env, **argv = NULL;
 	int program = -1, num;
 	size_t i;
 
@@ -201,11 +202,9 @@ static int exec_inside(const struct options *o, struct err *err)
 	output_print("inside a run%s already: the command starts in its "
 		     "sandbox",
 		     inside_label());
-	if (o->acp || agent_talks_acp(o->operands)) {
+	if (o->acp || agent_talks_acp(&here, o->operands, false)) {
 		program = parser_open_program();
-		mem_list_add(&argv, acp_filter_nested_name);
-		for (at = o->operands; *at; at++)
-			mem_list_add(&argv, *at);
+		argv = acp_filter_argv(acp_filter_nested_name, o->operands);
 	}
 	inherited_state_restore(inherited_state_get());
 	if (argv)

@@ -469,7 +469,6 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	struct err ignored;
 	struct covers covers;
 	char **argv = NULL;
-	char *const *arg;
 	struct start_report start_report;
 	struct sandbox_policy policy = run_policy(run);
 	char **hide, **envp;
@@ -509,9 +508,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	add_header_notes(run, &notes);
 	start_report = (struct start_report){run, &redactions, hide, &dropped};
 	if (o->acp) {
-		mem_list_add(&argv, acp_filter_name);
-		for (arg = o->argv; *arg; arg++)
-			mem_list_add(&argv, *arg);
+		argv = acp_filter_argv(acp_filter_name, o->argv);
 		policy.argv = argv;
 		policy.own_program = true;
 	}

@@ -18,6 +18,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "guard/sandbox/parser.h"
 
 #define EXEC_SOCKET "door"
 #define EXEC_SOCKET_BACKLOG 16
@@ -163,10 +164,13 @@ static int send_exec_command(struct sandbox *sb, const struct exec_request *v,
 				.inherited_state = s->inherited_state};
 	struct pollfd answer = {.fd = sb->socket, .events = POLLIN};
 	auto_close int texts = write_exec_texts(v, &q, err);
-	int fds[EXEC_FDS] = {texts, 0, 1, 2}, i;
+	auto_close int program = v->own_program ? parser_open_program() : -1;
+	int fds[FD_MESSAGE_FDS] = {texts, 0, 1, 2, program}, i;
 
 	if (texts < 0)
 		return texts;
+	if (v->own_program && program < 0)
+		return fail_errno(err, "open guard's program");
 	/* The client's terminal is not sent. Its place is taken by the file of
 	 * texts, which the server reads anyway. */
 	for (i = 0; i < 3; i++) {
@@ -174,7 +178,8 @@ static int send_exec_command(struct sandbox *sb, const struct exec_request *v,
 		if (s->replace[i])
 			fds[1 + i] = texts;
 	}
-	if (fd_message_send(sb->socket, &q, sizeof(q), fds, EXEC_FDS) < 0)
+	if (fd_message_send(sb->socket, &q, sizeof(q), fds,
+			    EXEC_FDS + (size_t)v->own_program) < 0)
 		return fail_errno(err, "send the request to the run");
 	/* A suspended or stopped run replies once it continues. */
 	if (v->on_wait && poll(&answer, 1, NOTICE_AFTER_MS) == 0)

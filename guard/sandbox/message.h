@@ -13,7 +13,7 @@
 
 /* Packets of bytes and descriptors on a SOCK_SEQPACKET socket. */
 
-#define FD_MESSAGE_FDS 4 /* largest number in a packet */
+#define FD_MESSAGE_FDS 5 /* largest number in a packet */
 
 /* Sends a packet. Returns 0, or -1 with errno. */
 int fd_message_send(int socket, const void *data, size_t len, const int *fds,

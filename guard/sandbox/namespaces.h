@@ -18,14 +18,15 @@
  *
  * The protocol of the exec socket. A client sends one packet: a struct
  * exec_header with EXEC_FDS descriptors, the first of a file with the texts,
- * then those for 0, 1, 2 (ignored where the run's terminal replaces them).
+ * then those for 0, 1, 2 (ignored where the run's terminal replaces them). One
+ * more is of guard's program, which is executed instead of the command's.
  * The texts follow each other, each ended by NUL: the directory ("": that of
  * the run), the arguments, the variables; together at most EXEC_TEXT_MAX bytes.
  * After that both sides exchange struct message.
  */
 
 #define EXEC_VERSION 3
-#define EXEC_FDS FD_MESSAGE_FDS
+#define EXEC_FDS 4
 #define EXEC_TEXT_MAX (8U << 20)
 
 struct exec_header {

@@ -332,7 +332,7 @@ static int set_up_exec(struct setup *s, struct sandbox_policy *p,
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 	ssize_t n;
-	int fds[EXEC_FDS], i;
+	int fds[FD_MESSAGE_FDS], i;
 
 	/* The socket is in a directory that only this user can open. This check
 	 * is a second layer. */
@@ -357,6 +357,7 @@ static int set_up_exec(struct setup *s, struct sandbox_policy *p,
 			return fail_errno(err, "receive a descriptor");
 		s->replace[i] = q.replace[i];
 	}
+	s->program_fd = fds[EXEC_FDS];
 	s->pipeline = q.pipeline;
 	/* pid 1 has the state inherited by the guard that started the run,
 	 * perhaps in the background of a script. */
@@ -381,7 +382,7 @@ serve_exec_client(const struct setup *first, int conn)
 
 	s.policy = &policy;
 	s.socket = conn;
-	s.exec_socket_fd = s.slave_fd = s.master_fd = s.program_fd = -1;
+	s.exec_socket_fd = s.slave_fd = s.master_fd = -1;
 	if (set_up_exec(&s, &policy, &err) < 0) {
 		(void)message_send(s.socket, MESSAGE_ERROR, err.num, err.text,
 				   -1);

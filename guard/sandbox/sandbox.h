@@ -232,6 +232,7 @@ struct exec_request {
 	char *const *env;
 	const char *cwd; /* a path in the run; NULL: the run's directory */
 	bool strict; /* as in the run's policy */
+	bool own_program; /* as in a policy */
 	void (*on_wait)(void); /* called if no reply comes for a while */
 };
 

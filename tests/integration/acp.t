@@ -20,6 +20,7 @@ unchanged() {
 gives 0 'without the filter the editor writes a real file' \
 	"$acp" plain guard run -q -- "$acp" agent
 ok 'the file is there' rm plain.txt
+head -c 1048576 /dev/zero | tr '\0' x >big.txt
 manifest "$HOME" >"$T/before"
 
 # --- messages ---
@@ -38,7 +39,6 @@ guard discard -y >/dev/null 2>&1
 
 gives 0 'answers to an agent that does not read are bounded' \
 	"$acp" unread guard run -q --acp -- "$acp" agent
-rm big.txt
 
 # --- ends ---
 gives 0 'an agent is killed' "$acp" killed guard run -q --acp -- "$acp" agent
@@ -97,6 +97,42 @@ gives 0 'other processes of the run survive it' guard run -q -- sh -c '
 	sleep 60 &
 	guard run -q --acp -- sh -c "exit 4"
 	[ $? = 4 ] && kill $!'
+
+# --- guard exec, and other ways to start an adapter ---
+gives 0 'a run' guard run -q --name ended -- touch made.txt
+gives 0 'an adapter in a run that has ended' \
+	"$acp" callback guard exec ended -- claude-agent-acp
+gives 0 'a run with the option' guard run -q --acp --name opted -- touch made2.txt
+gives 0 'any command in it' "$acp" callback guard exec opted -- "$acp" agent
+gives 0 'a command without pipes' \
+	guard exec opted -- sh -c "echo 'import \"fs/promises\"'" </dev/null
+is "$(cat "$out")" 'import "fs/promises"' 'writes what it likes'
+ready=$T/ready
+mkfifo "$ready"
+for option in --acp --quiet; do
+	guard run -q $option --name live -- sh -c 'echo >made3.txt; echo; sleep 60' \
+		>"$ready" 2>/dev/null &
+	pid=$!
+	read -r _ <"$ready"
+	gives 0 "an adapter in a live run with $option" \
+		"$acp" callback guard exec live -- claude-agent-acp
+	[ $option = --quiet ] ||
+		gives 0 'any command in it' \
+			"$acp" callback guard exec live -- "$acp" agent
+	ok 'the run goes on' guard exec live -- true
+	kill $pid
+	wait $pid
+	gives 0 'the file is in its layer' guard diff --name-only live
+	says "$out" called.txt
+	guard discard -y live >/dev/null 2>&1
+done
+gives 0 'an adapter with --agent none' \
+	"$acp" callback guard run -q --agent none -- claude-agent-acp
+gives 0 'one behind other programs' \
+	"$acp" callback guard run -q -- env X=1 nice sh -c 'exec claude-agent-acp'
+unchanged
+guard discard --all -y >/dev/null 2>&1
+
 answers 'run -- claude-agent-acp' ''
 silent "$out" '--acp'
 finish

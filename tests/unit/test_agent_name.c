@@ -91,56 +91,154 @@ static void a_package_of_somebody_else_is_no_agent(void **state)
 	expect("npx https://evil.example/x.tgz", "x.tgz");
 }
 
-static void expect_acp(const char *command, const char *agent, bool wanted)
+static void expect_acp(const char *command, bool wanted)
 {
-	char *text = strdup(command), *save = NULL;
+	const struct state state = {0};
+	char *text = strdup(command), *save = NULL, *tick;
 	char *argv[WORDS + 1] = {NULL};
-	struct profile p = {0};
-	struct err err;
-	const char *shipped = profile_shipped(agent);
 	size_t i;
 
-	expect(command, agent);
-	assert_int_equal(
-		profile_parse(&p, agent, false, shipped, strlen(shipped), &err),
-		0);
-	for (i = 0; i < WORDS; i++)
+	/* All behind a ` is one argument. */
+	tick = strchr(text, '`');
+	if (tick)
+		*tick++ = '\0';
+	for (i = 0; i < WORDS; i++) {
 		argv[i] = strtok_r(i ? NULL : text, " ", &save);
-	if (talks_acp(&p, argv) != wanted)
+		if (!argv[i]) {
+			argv[i] = tick;
+			break;
+		}
+	}
+	if (agent_talks_acp(&state, argv, false) != wanted)
 		print_error("%s\n", command);
-	assert_true(talks_acp(&p, argv) == wanted);
-	profile_free(&p);
+	assert_true(agent_talks_acp(&state, argv, false) == wanted);
 	free(text);
 }
 
 static void an_adapter_talks_to_an_editor(void **state)
 {
+	static const char *const adapters[] = {
+		"claude-agent-acp",
+		"/opt/bin/claude-code-acp --x",
+		"npx -y @zed-industries/claude-code-acp@latest",
+		"npx @agentclientprotocol/claude-agent-acp",
+		"bunx @zed-industries/codex-acp@0.16.0 -c a",
+		"codex-acp -c model=x",
+		"gemini -m x --acp",
+		"gemini --acp=true",
+		"npx -y -- @google/gemini-cli --experimental-acp",
+		"npx @google/gemini-cli@latest --acp",
+		"opencode acp --cwd /x",
+		"npx -y opencode-ai acp",
+		"npx -y @qwen-code/qwen-code@latest --acp",
+		"npx @kilocode/cli acp",
+		"npx @evil/claude-agent-acp",
+		"copilot --acp --stdio",
+		"goose acp",
+		"cursor-agent acp",
+		"kimi --acp",
+		"vibe-acp",
+		"env X=1 claude-agent-acp",
+		"/usr/bin/env -i -u Y PATH=/bin opencode acp",
+		"nice claude-agent-acp",
+		"nice -n 5 nohup goose acp",
+		"timeout -s KILL 5m claude-agent-acp",
+		"stdbuf -oL setsid -w env kimi acp",
+		"npx --package some claude-agent-acp",
+		"npx --call `claude-agent-acp",
+		"uv tool run fast-agent-acp",
+		"sh -c `claude-agent-acp",
+		"bash -lc `X=1 exec \"claude-agent-acp\" \"$@\"",
+		"npx -c `claude-agent-acp --x",
+		"env X=1 sh -c `exec nice goose acp",
+	};
+	static const char *const others[] = {
+		"claude -p acp",
+		"claude -p `claude-agent-acp",
+		"gemini -p hi",
+		"gemini -p `what does --acp do",
+		"npx @github/copilot -p --help",
+		"opencode run x",
+		"goose run -t `opencode acp",
+		"echo claude-agent-acp",
+		"env X=1 grep claude-agent-acp x",
+		"nice -n 5 cat claude-agent-acp",
+		"git -C x log acp",
+		"sh -c `grep claude-agent-acp x",
+		"env",
+		"",
+	};
+	size_t i;
+
 	(void)state;
 	/* A command on a terminal does not. */
 	if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
 		skip();
-	expect_acp("claude-agent-acp", "claude", true);
-	expect_acp("/opt/bin/claude-code-acp --x", "claude", true);
-	expect_acp("npx -y @zed-industries/claude-code-acp@latest", "claude",
-		   true);
-	expect_acp("npx @agentclientprotocol/claude-agent-acp", "claude", true);
-	expect_acp("bunx @zed-industries/codex-acp@0.16.0 -c a", "codex", true);
-	expect_acp("codex-acp -c model=x", "codex", true);
-	expect_acp("gemini -m x --acp", "gemini", true);
-	expect_acp("npx -y -- @google/gemini-cli --experimental-acp", "gemini",
-		   true);
-	expect_acp("opencode acp --cwd /x", "opencode", true);
-	expect_acp("npx -y opencode-ai acp", "opencode", true);
-	expect_acp("npx -y @qwen-code/qwen-code@latest --acp", "qwen", true);
-	expect_acp("copilot --acp --stdio", "copilot", true);
-	expect_acp("claude -p acp", "claude", false);
-	expect_acp("gemini -p hi", "gemini", false);
-	expect_acp("npx @github/copilot -p --help", "copilot", false);
-	expect_acp("opencode run x", "opencode", false);
+	for (i = 0; i < sizeof(adapters) / sizeof(*adapters); i++)
+		expect_acp(adapters[i], true);
+	for (i = 0; i < sizeof(others) / sizeof(*others); i++)
+		expect_acp(others[i], false);
+	expect("npx -y @zed-industries/claude-code-acp@latest", "claude");
+	expect("npx @agentclientprotocol/codex-acp", "codex");
+	expect("codex-acp -c model=x", "codex");
+	expect("npx -y @qwen-code/qwen-code@latest --acp", "qwen");
+	expect("npx @kilocode/cli acp", "kilo");
+	expect("goose acp", "goose");
+	expect("npx vibe-acp", "vibe-acp");
 	expect("npx @evil/claude-agent-acp", "");
 	expect("npx @evil/codex-acp@1 @zed-industries/codex-acp", "");
 	expect("echo claude-agent-acp", "echo");
 	expect("claude-agent", "claude-agent");
+}
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	(void)close(fd);
+}
+
+static void a_link_is_what_it_leads_to(void **state)
+{
+	static const char *const names[] = {
+		"own",
+		"env own",
+		"./bin/own",
+		"packed",
+		"node node_modules/@zed-industries/claude-agent-acp/dist/x.js",
+		"my-agent serve",
+	};
+	char dir[] = "/tmp/names.XXXXXX";
+	size_t i;
+
+	(void)state;
+	if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
+		skip();
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+	assert_int_equal(system("mkdir -p bin guard/agents "
+				"node_modules/@zed-industries/claude-agent-acp/"
+				"dist"),
+			 0);
+	write_file("bin/claude-agent-acp", "");
+	write_file("node_modules/@zed-industries/claude-agent-acp/dist/x.js",
+		   "");
+	write_file("guard/agents/mine", "acp my-agent serve\n");
+	assert_int_equal(chmod("guard/agents/mine", 0644), 0);
+	assert_int_equal(symlink("claude-agent-acp", "bin/own"), 0);
+	assert_int_equal(symlink("../node_modules/@zed-industries/"
+				 "claude-agent-acp/dist/x.js",
+				 "bin/packed"),
+			 0);
+	expect_acp("own", false);
+	(void)setenv("PATH", mem_printf("%s/bin", dir), 1);
+	(void)setenv("XDG_CONFIG_HOME", dir, 1);
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		expect_acp(names[i], true);
+	expect_acp("my-agent", false);
+	expect_acp("bin/other", false);
 }
 
 int main(void)
@@ -151,6 +249,7 @@ int main(void)
 		cmocka_unit_test(other_uses_of_a_launcher_are_no_agent),
 		cmocka_unit_test(a_package_of_somebody_else_is_no_agent),
 		cmocka_unit_test(an_adapter_talks_to_an_editor),
+		cmocka_unit_test(a_link_is_what_it_leads_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
