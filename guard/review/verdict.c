@@ -60,7 +60,7 @@ struct name_list {
 	struct buf *to;
 	bool critical;
 	size_t listed, total;
-	struct names names; /* that it has */
+	struct names names; /* names in the line */
 	bool full;
 };
 
@@ -99,7 +99,7 @@ static void end_names(struct name_list *l)
 
 /* The entries that a line is about. */
 struct match {
-	const char *id; /* of its first risk; NULL: any */
+	const char *id; /* the first risk; NULL: any */
 	enum loss loss; /* LOSS_NONE: of any */
 	enum risk_level level; /* the worst of its risks; RISK_NONE: any */
 	bool deleted; /* only files that are deleted */
