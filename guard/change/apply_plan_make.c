@@ -121,19 +121,6 @@ static void leave_worktrees(struct apply_plan *a, size_t root)
 	}
 }
 
-/* The project's repository where .git leads to another path in the project; to
- * free. NULL: it does not. */
-static char *find_git_dir(const char *project)
-{
-	AUTO(gitdir) struct gitdir d = {0};
-	const char *path =
-		gitdir_find(project, &d) && path_below(d.common, project)
-			? path_rest(d.common, project)
-			: ".git";
-
-	return strcmp(path, ".git") == 0 ? NULL : mem_strdup(path);
-}
-
 /* Plans one root, whose consents are asked for by consent_decide(). */
 static int plan_root_by(struct apply_plan *a, size_t index,
 			enum plan_resolve resolve, struct consent_root *consent,
@@ -142,7 +129,7 @@ static int plan_root_by(struct apply_plan *a, size_t index,
 	struct changeset_root *root = &a->change.roots[index];
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
 	auto_free char *git_dir =
-		index ? NULL : find_git_dir(a->p->session.project);
+		index ? NULL : gitdir_below(a->p->session.project);
 	AUTO(mem_list)
 	char **agreed = consent_paths_below(a->consent.paths, consent->path);
 	AUTO(mem_list) char **except = excepted_paths(a, index);
@@ -204,7 +191,6 @@ static int plan_root(struct apply_plan *a, size_t index,
 		.above = above,
 		.hooks = hooks,
 		.links = &links,
-		.gits = root->gits,
 		.home = home,
 		.changes = &a->changes.roots[index],
 	};

@@ -24,6 +24,7 @@
 #include "overlay/whiteout.h"
 #include "restore/transaction.h"
 #include "snapshot/store/content.h"
+#include "restore/git/gitdir.h"
 
 #define TARGET_MAX 4096
 #define HOME_LAYER "home-upper"
@@ -338,6 +339,17 @@ static void fold_changes(const struct session *s, struct changes *c)
 
 /* ---- all roots ---- */
 
+/* A repository of the project may have another name than .git. */
+static void mark_git_dir(const char *project, struct change_list *list)
+{
+	auto_free char *git = list->count ? gitdir_below(project) : NULL;
+	size_t i;
+
+	for (i = 0; git && i < list->count; i++)
+		if (path_below(list->items[i].path, git))
+			list->items[i].flags |= CHANGE_GIT;
+}
+
 int changes_load_by(const struct session *s, const struct state *state,
 		    changes_list *list, void *arg, struct changes *ret,
 		    struct err *err)
@@ -370,6 +382,8 @@ int changes_load_by(const struct session *s, const struct state *state,
 			/* An empty layer needs no rules. */
 			if (!root->home && root->list.count)
 				root->above = risk_above(path);
+			if (!i && !root->home)
+				mark_git_dir(path, &root->list);
 			continue;
 		}
 		if (changes_is_gone(root))

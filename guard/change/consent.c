@@ -189,17 +189,6 @@ static bool is_made_by_run(const struct consent_root *root, const char *path)
 	       tree_lookup(root->store, root->begun, path, &e, &ignored) == 0;
 }
 
-/* The user's own directory of a repository, with the branch of --commits. */
-static bool is_in_moved_git(const struct consent_root *root, const char *path)
-{
-	char *const *git;
-
-	for (git = root->gits; git && *git; git++)
-		if (**git && path_below(path, *git))
-			return true;
-	return false;
-}
-
 void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 {
 	const struct consent *c = root->consent;
@@ -219,7 +208,7 @@ void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 					   : NULL;
 
 		if (path && pathset_contains(&set, path) &&
-		    !allows_copy(c, copy) && !is_in_moved_git(root, path) &&
+		    !allows_copy(c, copy) &&
 		    (copy->in_git || !is_made_by_run(root, path)))
 			*VEC_ADD(&plan->refusals) = (struct refusal){
 				.kind = REFUSED_COPY,

@@ -51,7 +51,6 @@ struct consent_root {
 	/* Before the run: a file that it lacks was made by the run, and applied
 	 * since then. NULL: unknown. */
 	const struct entry *begun;
-	char *const *gits; /* of changeset_root */
 	bool home; /* caches of it are no risk */
 	const struct changes_root *changes; /* with its worktrees, counted */
 };

@@ -110,6 +110,17 @@ bool gitdir_head(const struct gitdir *d, struct githead *ret)
 	return true;
 }
 
+char *gitdir_below(const char *project)
+{
+	AUTO(gitdir) struct gitdir d = {0};
+	const char *path =
+		gitdir_find(project, &d) && path_below(d.common, project)
+			? path_rest(d.common, project)
+			: "";
+
+	return *path && strcmp(path, ".git") != 0 ? mem_strdup(path) : NULL;
+}
+
 bool gitdir_is_bare(const char *git)
 {
 	AUTO(buf) struct buf config = {0};

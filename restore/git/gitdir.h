@@ -25,6 +25,9 @@ void gitdir_free(struct gitdir *d);
 /* Reads HEAD and the commit that it is at, "" where that is unknown. false: it
  * cannot be read. */
 bool gitdir_head(const struct gitdir *d, struct githead *ret);
+/* The path of the repository in the project, to free; NULL: it is .git, or
+ * elsewhere. */
+char *gitdir_below(const char *project);
 /* Whether the repository has no work tree but linked ones. git: d->common. */
 bool gitdir_is_bare(const char *git);
 /* Whether a plain git push pushes the branch ("refs/heads/main"): the

@@ -288,9 +288,15 @@ git clone -q --bare . "$HOME/tree/.bare"
 cd "$HOME/tree" || exit 99
 echo 'gitdir: ./.bare' >.git
 git worktree add -q w main 2>"$T/x"
-gives 0 'a run commits in a worktree' guard run -q -- sh -ec '
-	cd w; echo run >>f; git commit -q -a -m agent'
+gives 0 'a run commits in a worktree' guard run -- sh -ec '
+	cd w; echo run >>f; git commit -q -a -m agent
+	echo "#!/bin/sh" >../.bare/hooks/post-checkout
+	chmod 755 ../.bare/hooks/post-checkout'
+says "$err" ' in .git'
+says "$err" 'guard apply --commits'
 run=$(guard status -q)
+gives 1 'an apply of the repository asks' guard apply -y "$run" .bare
+says "$err" "'.bare/hooks/post-checkout'"
 git -C w commit -q --allow-empty -m mine
 gives 0 'apply of the files' guard apply -y --theirs "$run"
 is "$(git -C w log -1 --format=%s) $(tail -n 1 w/f)" 'mine run' \
@@ -300,5 +306,6 @@ git -C w reset -q --hard HEAD~1
 gives 0 'apply --commits' guard apply -q -y --commits "$run"
 is "$(git -C w log -1 --format=%s)$(git -C w status --short)" agent \
 	'moves the branch of the worktree'
-no 'the bare repository gets no index' test -e .bare/index
+no 'the bare repository gets no index and no hook' \
+	test -e .bare/index -o -e .bare/hooks/post-checkout
 finish
