@@ -37,29 +37,12 @@ bool user_git_leave(const char *dir)
 char *user_git_setting(const char *key)
 {
 	const char *git = gitrun_program();
+	auto_free char *name = mem_strdup(key);
+	char *const argv[] = {"git", "config", "--get", name, NULL};
 	AUTO(buf) struct buf value = {0};
-	struct err ignored;
-	int ends[2], status, got;
-	pid_t pid;
 
-	if (!git || pipe2(ends, O_CLOEXEC) < 0)
-		return NULL;
-	pid = fork();
-	if (pid == 0) {
-		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-		if (user_git_leave("/") && dup2(null, STDIN_FILENO) >= 0 &&
-		    dup2(null, STDERR_FILENO) >= 0 &&
-		    dup2(ends[1], STDOUT_FILENO) >= 0)
-			(void)execl(git, "git", "config", "--get", key,
-				    (char *)NULL);
-		_exit(127);
-	}
-	(void)close(ends[1]);
-	got = pid > 0 ? fd_slurp(ends[0], SETTING_MAX, &value, &ignored) : -1;
-	(void)close(ends[0]);
-	status = child_wait(pid);
-	if (got < 0 || status != 0)
+	if (!git || child_output(git, argv, user_git_leave, "/", SETTING_MAX,
+				 &value) != 0)
 		return NULL;
 	while (value.len && value.data[value.len - 1] == '\n')
 		value.len--;

@@ -69,6 +69,7 @@ void run_hints_print(const struct run_options *o)
 enum notice {
 	NOTICE_SECRET,
 	NOTICE_CLOSED,
+	NOTICE_TRACKED,
 	NOTICE_PATH,
 	NOTICE_LINK,
 	NOTICE_VARIABLE,
@@ -87,6 +88,10 @@ static const struct {
 			   "empty, because guard cannot remove their secrets "
 			   "(no text, or larger than 64 MiB)",
 			   "--ro PATH exposes the original"},
+	[NOTICE_TRACKED] = {"tracked",
+			    "git tracks them here, so the run can read their "
+			    "secrets",
+			    "--hide PATH masks one"},
 	[NOTICE_PATH] = {"path", "masked", "--ro PATH exposes one"},
 	[NOTICE_LINK] = {"link", "masked, but it has another hard link",
 			 "find ~ -samefile NAME finds it, --hide masks it"},
@@ -375,15 +380,16 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 		(void)record_load(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION,
 				  &t.record, &ignored);
 	for (i = 0; i < redactions->count; i++) {
-		auto_free char *path =
-			name_home_path(run, redactions->items[i].path);
+		const struct redaction *r = &redactions->items[i];
+		auto_free char *path = name_home_path(run, r->path);
 
-		if (redactions->items[i].any || redactions->items[i].closed)
+		if (r->any || r->closed)
 			add_notice(&t,
-				   redactions->items[i].closed ? NOTICE_CLOSED
-							       : NOTICE_SECRET,
+				   r->tracked  ? NOTICE_TRACKED
+				   : r->closed ? NOTICE_CLOSED
+					       : NOTICE_SECRET,
 				   path);
-		if (has_hard_link_names(AT_FDCWD, redactions->items[i].path))
+		if (!r->tracked && has_hard_link_names(AT_FDCWD, r->path))
 			add_notice(&t, NOTICE_LINK, path);
 	}
 	add_hidden_paths(&t, run, redactions, hide);

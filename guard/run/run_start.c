@@ -1,10 +1,12 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/auto.h"
 #include "base/mem.h"
@@ -20,6 +22,7 @@
 #include "guard/run/run.h"
 #include "overlay/lower_copy.h"
 #include "overlay/layers.h"
+#include "restore/git/gitrun.h"
 #include "restore/parse/parse.h"
 
 char **run_hidden_paths(const struct run *run)
@@ -301,21 +304,73 @@ static bool hides_path(const struct run *run, const char *path)
 	return false;
 }
 
+static bool enter_repository(const char *dir)
+{
+	static const char *const variables[] = {
+		"GIT_DIR",	  "GIT_WORK_TREE",	   "GIT_COMMON_DIR",
+		"GIT_INDEX_FILE", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"};
+	size_t i;
+
+	for (i = 0; i < sizeof(variables) / sizeof(*variables); i++)
+		(void)unsetenv(variables[i]);
+	return chdir(dir) == 0 && setenv("GIT_NO_LAZY_FETCH", "1", 1) == 0;
+}
+
+/* Whether the file is in a repository of the run's directories: there `git
+ * commit -a` would commit a copy without secrets, and the objects have the
+ * secrets anyway. Without core.fsmonitor, ls-files executes nothing that the
+ * repository's configuration names. */
+static bool is_tracked(const struct run *run, const char *path)
+{
+	struct err ignored;
+	auto_free char *real = path_resolve(path, &ignored);
+	auto_free char *dir = real ? path_parent(real) : NULL;
+	bool inside = real && path_below(real, run->project);
+	const char *git = gitrun_program();
+	auto_free char *name = mem_strdup(real ? path_name(real) : "");
+	char *const argv[] = {"git",	  "--literal-pathspecs",
+			      "-c",	  "core.fsmonitor=false",
+			      "ls-files", "-v",
+			      "--",	  name,
+			      NULL};
+	AUTO(buf) struct buf line = {0};
+	size_t i;
+
+	for (i = 1; real && i < run->session.root_count; i++)
+		inside |= path_below(real, run->session.roots[i].path);
+	/* Entries that git takes for unchanged have a small letter or an S. */
+	return inside && git &&
+	       child_output(git, argv, enter_repository, dir, PATH_MAX,
+			    &line) == 0 &&
+	       line.len && line.data[0] >= 'A' && line.data[0] < 'S';
+}
+
 /* Without those of the agent's own files and of paths that the user hides,
  * which are masked completely. */
 void run_find_redactions(const struct run *run, struct redactions *redactions)
 {
+	struct stat st;
 	size_t i;
 
 	for (i = 0; i < run->places.count; i++) {
 		const struct place *place = &run->places.items[i];
 
-		if (place->how != PLACE_MASKED &&
-		    !agent_owns_path(run->agent, run->context.state.home,
-				     place->path) &&
-		    !is_shared_file(run, place->path) &&
-		    !hides_path(run, place->path))
+		if (agent_owns_path(run->agent, run->context.state.home,
+				    place->path) ||
+		    is_shared_file(run, place->path) ||
+		    hides_path(run, place->path))
+			continue;
+		if (place->how != PLACE_MASKED)
 			redactions_add(redactions, &run->context.state, place);
+		else if (stat(place->path, &st) == 0 && S_ISREG(st.st_mode) &&
+			 is_tracked(run, place->path))
+			*VEC_ADD(redactions) = (struct redaction){
+				.path = mem_strdup(place->path), .any = true};
+	}
+	for (i = 0; i < redactions->count; i++) {
+		struct redaction *r = &redactions->items[i];
+
+		r->tracked = (r->any || r->closed) && is_tracked(run, r->path);
 	}
 }
 

@@ -167,7 +167,8 @@ static int add_masks(struct setup *s, const struct mountinfo *table,
 	size_t i;
 
 	for (i = 0; redactions && i < redactions->count; i++)
-		if (add_masked_path(s, table, redactions->items[i].path,
+		if (!redactions->items[i].tracked &&
+		    add_masked_path(s, table, redactions->items[i].path,
 				    &redactions->items[i], err) < 0)
 			return -err->num;
 	for (hide = s->policy->hide; hide && *hide; hide++) {

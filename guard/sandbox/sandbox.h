@@ -57,6 +57,7 @@ struct redaction {
 	char *copy; /* a file with that content instead, absolute, or NULL */
 	bool any; /* the file contains secrets */
 	bool closed; /* guard cannot remove secrets: text is empty */
+	bool tracked; /* git tracks the file: the run sees it as it is */
 };
 
 struct redactions {
