@@ -85,6 +85,31 @@ static int read_settings(int dir, const char *path, struct buf *to,
 	return fd_slurp(fd, SETTINGS_MAX, to, err) < 0 ? -err->num : 1;
 }
 
+static int write_settings(int dir, const char *path, const struct buf *text,
+			  struct err *err)
+{
+	const char *name;
+	auto_close int above = -1;
+	struct stat st;
+	bool exists;
+
+	if (make_home_parents(dir, path, err) < 0)
+		return -err->num;
+	above = beneath_parent(dir, path, &name, err);
+	if (above < 0)
+		return above;
+	exists = fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (atomic_write(above, name, text->data, text->len, 0600,
+			 ATOMIC_NO_SYNC, err) < 0)
+		return -err->num;
+	/* No change of a run: see update_seed(). */
+	if (exists)
+		(void)utimensat(above, name,
+				(struct timespec[]){st.st_atim, st.st_mtim},
+				AT_SYMLINK_NOFOLLOW);
+	return 0;
+}
+
 /*
  * The record "seeds" beside the homes has for each file below a seed line the
  * mtimes of the real file and of the copy when guard last compared them ("-":
@@ -147,6 +172,30 @@ static void copy_seed(struct seeding *s, const char *path, int from,
 		record_skipped(s, path);
 }
 
+/* A key of the user's real file is the one of the copy, too. */
+static void update_keys(struct seeding *s, const char *path, int from,
+			const char *name, int to, const char *to_name)
+{
+	AUTO(buf) struct buf real = {0}, copy = {0}, now = {0};
+	struct err ignored;
+	int got;
+
+	if (read_settings(from, name, &real, &ignored) <= 0 ||
+	    read_settings(to, to_name, &copy, &ignored) <= 0)
+		return;
+	got = settings_merge(path, &real, &copy, &now, &ignored);
+	if (got > 0)
+		got = write_settings(to, to_name, &now, &ignored);
+	if (got >= 0)
+		return;
+	buf_add_text(s->notes, "~/");
+	text_escape_name(s->notes, path);
+	buf_printf(s->notes,
+		   ": the copy of %s may have other keys than yours (guard "
+		   "agents --reset %s)\n",
+		   s->a->name, s->a->name);
+}
+
 /* Copies a file that is new or that the user has changed, unless a run has
  * changed the copy. path: below the home directory. */
 static void update_seed_file(struct seeding *s, const char *path, int from,
@@ -158,6 +207,7 @@ static void update_seed_file(struct seeding *s, const char *path, int from,
 	auto_free char *copy = stamp_of(to, to_name, &copy_st);
 	auto_free char *value = NULL;
 	const char *before, *then, *c;
+	bool known;
 
 	for (c = path; *c; c++)
 		buf_printf(&key,
@@ -168,7 +218,10 @@ static void update_seed_file(struct seeding *s, const char *path, int from,
 			   (unsigned char)*c);
 	before = s->fresh ? NULL : record_get(&s->record, buf_text(&key));
 	then = before ? strchr(before, ' ') : NULL;
-	if (then && strncmp(before, real, strlen(real)) == 0)
+	known = then && strncmp(before, real, strlen(real)) == 0;
+	if (then && strcmp(then + 1, copy) != 0)
+		update_keys(s, path, from, name, to, to_name);
+	if (known)
 		return;
 	if (then ? strcmp(then + 1, copy) == 0
 		 : !copy_st.st_mode || is_first_copy(s, &copy_st)) {
@@ -182,7 +235,8 @@ static void update_seed_file(struct seeding *s, const char *path, int from,
 		text_escape_name(s->notes, path);
 		buf_printf(s->notes,
 			   " was changed outside, and guard's copy by %s: the "
-			   "copy stays (guard agents --reset %s)\n",
+			   "copy stays, with your keys (guard agents --reset "
+			   "%s)\n",
 			   s->a->name, s->a->name);
 	}
 	value = mem_printf("%s %s", real, then ?: "-");
@@ -230,14 +284,15 @@ static void update_seed(struct seeding *s, const char *path, int from,
 	}
 }
 
-/* Adds the members with keys in the copy of a file to the header. */
-static void name_keys(struct seeding *s, const char *path, const char *rest)
+/* Adds the members with keys in a file of the user to the header. */
+static void name_keys(struct seeding *s, const char *path, int from,
+		      const char *name)
 {
 	AUTO(buf) struct buf text = {0}, ignored = {0};
 	char **members = NULL, **member;
 	struct err err;
 
-	if (read_settings(s->to, rest, &text, &err) <= 0)
+	if (read_settings(from, name, &text, &err) <= 0)
 		return;
 	(void)redact_settings(path, text.data, text.len, &ignored, &members);
 	if (members)
@@ -278,9 +333,9 @@ static void seed_home(struct seeding *s)
 			else
 				update_seed(s, item->value, above, name, below,
 					    to_name);
+			if (above >= 0)
+				name_keys(s, item->value, above, name);
 		}
-		if (*rest)
-			name_keys(s, item->value, rest);
 	}
 }
 
@@ -477,31 +532,6 @@ static char *find_keys(const struct profile_item *item,
 		(void)derived_save(state->fd, name, &st, dumped,
 				   dumped ? strlen(dumped) : 0, &ignored);
 	return dumped;
-}
-
-static int write_settings(int dir, const char *path, const struct buf *text,
-			  struct err *err)
-{
-	const char *name;
-	auto_close int above = -1;
-	struct stat st;
-	bool exists;
-
-	if (make_home_parents(dir, path, err) < 0)
-		return -err->num;
-	above = beneath_parent(dir, path, &name, err);
-	if (above < 0)
-		return above;
-	exists = fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	if (atomic_write(above, name, text->data, text->len, 0600,
-			 ATOMIC_NO_SYNC, err) < 0)
-		return -err->num;
-	/* No change of a run: see update_seed(). */
-	if (exists)
-		(void)utimensat(above, name,
-				(struct timespec[]){st.st_atim, st.st_mtim},
-				AT_SYMLINK_NOFOLLOW);
-	return 0;
 }
 
 /* One line of the profile, which sets members of a JSON file that lack there.

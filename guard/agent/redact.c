@@ -1,6 +1,7 @@
 #include "guard/agent/redact.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/agent/members.h"
 
 #define NUMBER_MAX 5
@@ -154,6 +156,16 @@ static size_t find_mark(const char *text, size_t len, size_t at,
 	}
 	return len;
 }
+
+struct secret_line {
+	const char *text;
+	size_t len;
+};
+
+struct secret_lines {
+	struct secret_line *items;
+	size_t count, capacity;
+};
 
 struct redact {
 	struct buf *to;
@@ -630,12 +642,15 @@ static const char *copy_unmarked(const char *at, const char *end,
 	return at + line;
 }
 
+/* lines: those with a secret are added; NULL: to none. */
 static bool redact_lines(const char *at, size_t len, struct buf *to,
-			 bool section, char ***members)
+			 bool section, char ***members,
+			 struct secret_lines *lines)
 {
-	const char *end = at + len;
+	const char *end = at + len, *line;
 	struct redact r = {
 		.to = to, .end = end, .section = section, .members = members};
+	bool any = false;
 
 	while (at < end) {
 		if (!in_agent_settings && is_between_secrets(&r)) {
@@ -646,14 +661,20 @@ static bool redact_lines(const char *at, size_t len, struct buf *to,
 				break;
 			}
 		}
+		line = at;
+		r.any = r.joined || r.until;
 		at = redact_settings_line(&r, at, text_line_len(at, end)) + 1;
+		if (r.any && lines)
+			*VEC_ADD(lines) = (struct secret_line){
+				line, (size_t)(at - 1 - line)};
+		any |= r.any;
 	}
-	return r.any;
+	return any;
 }
 
 bool redact_text(const void *data, size_t len, struct buf *to)
 {
-	return redact_lines(data, len, to, false, NULL);
+	return redact_lines(data, len, to, false, NULL, NULL);
 }
 
 /* A shorter value without quotes may be a word. */
@@ -890,41 +911,61 @@ bool redact_prose(const void *data, size_t len, struct buf *to)
 
 struct json_redact {
 	char ***members;
+	bool merges; /* sets the secrets in a copy, and removes none */
 	bool any;
 };
 
-/* name: of the member; secret: any value of it is one. */
-static void redact_json(struct json_redact *r, json_t *value, const char *name,
-			bool secret)
+/* secret: any value of the member is one. */
+static bool is_json_secret(const json_t *value, bool secret)
 {
-	const char *text = json_string_value(value), *key;
+	const char *text = json_string_value(value);
 	const size_t len = json_string_length(value);
 	AUTO(buf) struct buf ignored = {0};
+
+	return text && (secret ? !is_harmless_value(text, len)
+			       : redact_has_secret(text, len) ||
+					 redact_prose(text, len, &ignored));
+}
+
+/* name: of the member; copy: the value at that place in a copy, or NULL. */
+static void redact_json(struct json_redact *r, json_t *value, json_t *copy,
+			const char *name, bool secret)
+{
+	const char *text = json_string_value(value), *key;
 	bool option = false; /* the string before it is an --api-key */
 	json_t *member;
 	size_t i;
 
-	if (text && (secret ? !is_harmless_value(text, len)
-			    : redact_has_secret(text, len) ||
-				      redact_prose(text, len, &ignored))) {
-		add_member(r->members, name, strlen(name), text, len);
-		(void)json_string_set(value, "");
-		r->any = true;
+	if (is_json_secret(value, secret)) {
+		add_member(r->members, name, strlen(name), text,
+			   json_string_length(value));
+		r->any |= !r->merges ||
+			  (json_is_string(copy) && !json_equal(copy, value));
+		(void)json_string_set(r->merges ? copy : value,
+				      r->merges ? text : "");
 	}
-	if (secret && json_integer_value(value) >= 100000) {
+	if (!r->merges && secret && json_integer_value(value) >= 100000) {
 		(void)json_integer_set(value, 0);
 		r->any = true;
 	}
 	json_array_foreach(value, i, member)
 	{
 		text = json_string_value(member);
-		redact_json(r, member, name,
+		redact_json(r, member, json_array_get(copy, i), name,
 			    secret || (option && text && *text != '-'));
 		option = text && is_option(text, 0, strlen(text)) &&
 			 !strchr(text, '=');
 	}
-	json_object_foreach(value, key, member) redact_json(
-		r, member, key, secret || is_secret_name(key, strlen(key)));
+	json_object_foreach(value, key, member)
+	{
+		json_t *there = json_object_get(copy, key);
+		bool below = secret || is_secret_name(key, strlen(key));
+
+		if (r->merges && below && !there)
+			r->any |= json_object_set(copy, key, member) == 0;
+		else
+			redact_json(r, member, there, key, below);
+	}
 }
 
 /* False: the text is no JSON. */
@@ -939,7 +980,7 @@ static bool redact_json_text(const char *text, size_t len, struct buf *to,
 	root = members_load(&copy);
 	if (!root)
 		return false;
-	redact_json(r, root, "", false);
+	redact_json(r, root, NULL, "", false);
 	dumped = r->any ? json_dumps(root, JSON_INDENT(2)) : NULL;
 	buf_add(to, dumped ?: text, dumped ? strlen(dumped) : len);
 	free(dumped);
@@ -972,9 +1013,78 @@ bool redact_settings(const char *name, const void *data, size_t len,
 		any = json.any;
 	else if (has_suffix(name, JSON_SUFFIXES LINES_SUFFIXES))
 		any = redact_lines(data, len, to, has_suffix(name, " env "),
-				   members);
+				   members, NULL);
 	else
 		any = redact_prose(data, len, to);
 	in_agent_settings = false;
 	return any;
+}
+
+/* ---- secrets in a copy ---- */
+
+static int merge_json(struct buf *real, struct buf *copy, struct buf *to)
+{
+	struct json_redact r = {.merges = true};
+	json_t *root = members_load(real), *there = members_load(copy);
+	char *dumped = NULL;
+	const bool both = root && there;
+
+	if (both)
+		redact_json(&r, root, there, "", false);
+	if (r.any)
+		dumped = json_dumps(there, JSON_INDENT(2));
+	buf_add_text(to, dumped ?: "");
+	free(dumped);
+	json_decref(root);
+	json_decref(there);
+	return both ? r.any : -EINVAL;
+}
+
+/* Lines with secrets have to be equally many in both files, under the same
+ * names. */
+static int merge_lines(const struct buf *real, const struct buf *copy,
+		       bool section, struct buf *to)
+{
+	const char *done = (const char *)copy->data, *end = done + copy->len;
+	AUTO(buf) struct buf ignored = {0};
+	struct secret_lines mine = {0}, theirs = {0};
+	bool any = false, fits;
+	size_t i;
+
+	(void)redact_lines((const char *)real->data, real->len, &ignored,
+			   section, NULL, &mine);
+	(void)redact_lines(done, copy->len, &ignored, section, NULL, &theirs);
+	fits = mine.count == theirs.count;
+	for (i = 0; fits && i < mine.count; i++) {
+		const struct secret_line *a = &mine.items[i],
+					 *b = &theirs.items[i];
+		size_t a_key = 0, b_key = 0;
+
+		fits = !find_value(a->text, a->len, &a_key) ==
+			       !find_value(b->text, b->len, &b_key) &&
+		       a_key == b_key && memcmp(a->text, b->text, a_key) == 0;
+		buf_add(to, done, (size_t)(b->text - done));
+		buf_add(to, a->text, a->len);
+		any |= a->len != b->len ||
+		       memcmp(a->text, b->text, a->len) != 0;
+		done = b->text + b->len;
+	}
+	buf_add(to, done, (size_t)(end - done));
+	VEC_FREE(&mine);
+	VEC_FREE(&theirs);
+	return fits ? any : -EINVAL;
+}
+
+int redact_merge(const char *name, struct buf *real, struct buf *copy,
+		 struct buf *to)
+{
+	int got = 0;
+
+	in_agent_settings = true;
+	if (has_suffix(name, JSON_SUFFIXES))
+		got = merge_json(real, copy, to);
+	else if (has_suffix(name, LINES_SUFFIXES))
+		got = merge_lines(real, copy, has_suffix(name, " env "), to);
+	in_agent_settings = false;
+	return got;
 }

@@ -48,4 +48,14 @@ bool redact_prose(const void *data, size_t len, struct buf *to);
 bool redact_settings(const char *name, const void *data, size_t len,
 		     struct buf *to, char ***members);
 
+/*
+ * Sets the secrets of the user's settings in an agent's copy of them, with the
+ * rules of redact_settings(). The copy's other values stay. 1: appends the new
+ * copy; 0: it has them, or the name is not that of such a file; -EINVAL: the
+ * files differ too much, or one cannot be read. JSON loses its comments in both
+ * buffers.
+ */
+int redact_merge(const char *name, struct buf *real, struct buf *copy,
+		 struct buf *to);
+
 #endif

@@ -79,6 +79,20 @@ static struct parse_text input_of(const char *text)
 	return (struct parse_text){text, strlen(text)};
 }
 
+int settings_merge(const char *name, const struct buf *real,
+		   const struct buf *copy, struct buf *ret, struct err *err)
+{
+	AUTO(buf) struct buf answer = {0};
+
+	if (parse_call(PARSE_MEMBERS_MERGE,
+		       (struct parse_text[]){input_of(name),
+					     parse_text_of(real),
+					     parse_text_of(copy)},
+		       3, &answer, err) < 0)
+		return -err->num;
+	return take_new_text(&answer, ret, err);
+}
+
 int settings_add(const char *file, const struct buf *text, const char *wanted,
 		 const char *project, struct buf *ret, struct err *err)
 {

@@ -16,6 +16,12 @@ int settings_undo(const struct members *m, const struct buf *before,
 		  const struct buf *after, const struct buf *now,
 		  struct buf *ret, struct err *err);
 
+/* As redact_merge(), for the file with this name. 1: the new copy is appended;
+ * 0: it has the secrets; a negative errno: the files differ too much, or the
+ * worker failed. */
+int settings_merge(const char *name, const struct buf *real,
+		   const struct buf *copy, struct buf *ret, struct err *err);
+
 /* As members_add(). 1; 0: nothing is to be added; a negative errno: the worker
  * failed. */
 int settings_add(const char *file, const struct buf *text, const char *wanted,

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/codec.h"
 #include "guard/agent/members.h"
+#include "guard/agent/redact.h"
 #include "base/settings.h"
 
 /* The three texts of a struct members, to be freed. */
@@ -105,6 +106,24 @@ int json_ops_members_add(const struct parse_text *in, struct buf *ret,
 	enc_u8(ret, members_add(name, in[0].data ? &file : NULL, wanted,
 				project, &text));
 	buf_add(ret, text.data, text.len);
+	return 0;
+}
+
+int json_ops_members_merge(const struct parse_text *in, struct buf *ret,
+			   struct err *err)
+{
+	auto_free char *name = mem_strndup(in[0].data, in[0].len);
+	AUTO(buf) struct buf real = {0}, copy = {0}, text = {0};
+	int got;
+
+	buf_add(&real, in[1].data, in[1].len);
+	buf_add(&copy, in[2].data, in[2].len);
+	got = redact_merge(name, &real, &copy, &text);
+	if (got < 0)
+		return fail(err, -got, "the files differ too much");
+	enc_u8(ret, (uint8_t)got);
+	if (got)
+		buf_add(ret, text.data, text.len);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
  *	member	texts that may name a command
  *	texts
  *	undo	u8: 1 and the new text; 0: no member goes back
+ *	merge	u8: 1 and the new text; 0: the copy has the secrets
  *	add	u8: 1 and the new text; 0: nothing is to be added
  *	is	u8
  *	lines	u8: 1 if it is JSON, else 0; then for each value its path and
@@ -31,7 +32,11 @@ int json_ops_members_undo(const struct parse_text *in, struct buf *ret,
 /* guard/agent/members.h: file, wanted members, project */
 int json_ops_members_add(const struct parse_text *in, struct buf *ret,
 			 struct err *err);
-/* The same: file, key, value */
+/* guard/agent/redact.h, redact_merge(): the name, the real file, the copy.
+ * -EINVAL: they differ too much. */
+int json_ops_members_merge(const struct parse_text *in, struct buf *ret,
+			   struct err *err);
+/* members.h: file, key, value */
 int json_ops_member_is(const struct parse_text *in, struct buf *ret,
 		       struct err *err);
 /* The text. -E2BIG: the answer would be longer than 64 MiB. */

@@ -13,6 +13,7 @@ const struct parse_row parse_table[PARSE_OPS] = {
 	[PARSE_MEMBERS] = {json_ops_members, 3},
 	[PARSE_MEMBER_TEXTS] = {json_ops_member_texts, 2},
 	[PARSE_MEMBERS_UNDO] = {json_ops_members_undo, 4},
+	[PARSE_MEMBERS_MERGE] = {json_ops_members_merge, 3},
 	[PARSE_MEMBERS_ADD] = {json_ops_members_add, 4},
 	[PARSE_MEMBER_IS] = {json_ops_member_is, 3},
 	[PARSE_JSON_LINES] = {json_ops_lines, 1},

@@ -40,6 +40,7 @@ enum parse_op {
 	PARSE_MEMBER_TEXTS, /* patterns, file -> texts (settings.c) */
 	PARSE_MEMBERS_UNDO, /* patterns, before, after, now -> text (settings.c)
 			     */
+	PARSE_MEMBERS_MERGE, /* name, real file, copy -> text (settings.c) */
 	PARSE_MEMBERS_ADD, /* file, wanted, project, name -> text (settings.c)
 			    */
 	PARSE_MEMBER_IS, /* file, key, value -> whether (settings.c) */

@@ -97,15 +97,51 @@ says "$err" "$tilde/.pi/agent/models.json (apiKey)"
 gives 0 'quiet' guard run -q --agent pi -- true
 is "$(cat "$err")" '' '-q names no key'
 gives 0 'an agent changes its settings' guard run --agent pi -- \
-	sh -c 'echo "{\"apiKey\": \"GEHEIM-own\"}" >~/.pi/agent/models.json'
-agent_sees 'they stay'
-says "$out" 'GEHEIM-own'
-echo '{"apiKey": "GEHEIM-newer"}' >"$models"
+	sh -c 'echo "{\"apiKey\": \"GEHEIM-old\", \"own\": [1]}" >~/.pi/agent/models.json'
+agent_sees 'they stay, but for the key of the user'
+says "$out" own
+says "$out" GEHEIM-new
+silent "$out" GEHEIM-old
+echo '{"apiKey": "GEHEIM-newer", "headers": {"X": "y"}, "theme": "x"}' >"$models"
 agent_sees 'a change of both keeps those of the agent'
-says "$out" 'GEHEIM-own'
+says "$out" own
+silent "$out" theme
+says "$out" GEHEIM-newer
+says "$out" '"X": "y"'
 says "$err" "$tilde/.pi/agent/models.json was changed outside, and guard's copy by pi"
 agent_sees 'which is said once'
 silent "$err" 'changed outside'
+says "$out" GEHEIM-newer
+gives 0 'an undo' guard agents pi --undo -y
+agent_sees 'the key is not undone'
+says "$out" GEHEIM-newer
+
+# rotates AGENT PATH: of a copy that a run has changed the key follows, in the
+# file's own format, and the change stays
+rotates() {
+	plant "$2" GEHEIMold
+	guard agents -q --reset "$1" -y
+	gives 0 "$2: a run adds a line" guard run --agent "$1" -- \
+		sh -c '{ echo "$1"; cat "$0"; } >~/x && cat ~/x >"$0"' \
+		"$HOME/$2" "$3"
+	plant "$2" GEHEIMrotated
+	gives 0 "$2: the next run" guard run --agent "$1" -- cat "$HOME/$2"
+	silent "$out" GEHEIMold
+	says "$out" GEHEIMrotated
+	says "$out" own
+	silent "$err" 'other keys than yours'
+}
+rotates codex .codex/config.toml 'own = 1'
+rotates cn .continue/config.yaml 'own: 1'
+rotates gemini .gemini/.env 'own=on'
+gives 0 'a run adds a key' guard run --agent codex -- \
+	sh -c 'echo "token = \"mine\"" >>~/.codex/config.toml'
+for start in first second; do
+	gives 0 "that the user does not have: $start start" \
+		guard run --agent codex -- true
+	says "$err" "$tilde/.codex/config.toml: the copy of codex may have other keys than yours"
+done
+guard agents -q --reset codex -y
 echo new >"$HOME/.claude/skills/new.md"
 echo "changed" >"$HOME/.claude/skills/a.md"
 rm "$HOME/.claude/skills/d.sh"
