@@ -21,27 +21,27 @@
  * "-": no commit; no branch: detached. */
 #define IMPORTER_HEAD "git-head"
 
-/* A repository that the run may have changed. Its directory is that of objects
+/* A repository that the run may have changed; its directory is that of objects
  * and refs. */
 struct importer_repository {
 	char *name; /* for people: path; "": the project's */
-	size_t root; /* of the run's roots: has the directory, */
-	bool outside; /* or the layer over LAYERS_GIT has it */
-	char *path; /* of the directory below that root or that layer */
+	size_t root; /* index of the run's root with the directory */
+	bool outside; /* the layer over LAYERS_GIT has it instead */
+	char *path; /* below the root or the layer */
 	char *git; /* the user's directory, absolute */
-	char *own; /* of HEAD and index in it: "" or "worktrees/NAME" */
+	char *own; /* directory of HEAD and index in it: "", "worktrees/NAME" */
 	/* The directory before and after the run; of one outside, only the
 	 * changed files. */
 	struct entry then, now;
 	bool missing; /* the user has none */
-	struct gitimport *im; /* NULL: nothing of it has changed */
+	struct gitimport *im; /* NULL: the repository is unchanged */
 };
 
 struct importer {
 	/* The project's is the first one, if it has one. */
 	VEC(struct importer_repository) items;
-	uint64_t commits; /* that the user's repositories lack, */
-	size_t fresh; /* and refs */
+	uint64_t commits; /* number that the user's repositories lack */
+	size_t fresh; /* the same of refs */
 };
 
 /*
