@@ -149,7 +149,7 @@ static int fail_in_progress(const struct apply_plan *a, const struct place *p,
 {
 	auto_free char *whole = NULL;
 
-	if (!*p->repo->name && !p->repo->outside &&
+	if (!*p->repo->name && !p->repo->outside && !*p->own &&
 	    entry_same_state(p->base, p->now))
 		whole = mem_printf("; guard apply %s . .git applies the run's "
 				   "whole repository",
@@ -449,33 +449,48 @@ static int put_logs(struct apply_plan *a, const struct commits_move *m,
 		       : 0;
 }
 
+/* An entry of the run's administrative directory of a worktree. */
+struct admin {
+	const struct commits_move *move;
+	struct tree_editor *editor;
+};
+
+/* guard has checked no index, and no repository of a submodule. */
+static int put_admin(void *arg, const char *name, const struct entry *e,
+		     struct err *err)
+{
+	const struct admin *w = arg;
+	auto_free char *path = own_path(w->move, name);
+	AUTO(entry) struct entry own = {0};
+
+	if (path_below(name, "modules") || strcmp(name, "index") == 0 ||
+	    !(S_ISDIR(e->mode) || S_ISREG(e->mode)))
+		return 0;
+	if (S_ISDIR(e->mode))
+		return tree_editor_put_dir(w->editor, path, e, err);
+	entry_copy(&own, e);
+	return put_git_file(w->editor, path, &own, err);
+}
+
 /* A new worktree: its files are the run's, which guard has checked, and its
  * index is made. */
 static int put_worktree(struct apply_plan *a, const struct commits_move *m,
 			struct tree_editor *editor, struct err *err)
 {
-	static const char *const names[] = {"..",     "",	   "logs",
-					    "gitdir", "commondir", "locked",
-					    "HEAD",   "logs/HEAD"};
-	const struct entry *want = &a->change.roots[0].want.root;
+	struct store *store = a->c->store;
+	const struct entry *want = &commits_root(a, m->repo)->want.root;
+	struct admin w = {m, editor};
 	auto_free char *above = git_path(m, WORKTREES);
-	size_t i;
-	int got = 0;
+	auto_free char *own = own_path(m, "");
+	AUTO(entry) struct entry dir = {0}, admin = {0};
 
-	for (i = 0; got == 0 && i < LENGTH(names); i++) {
-		auto_free char *path = i ? own_path(m, names[i]) : TAKE(above);
-		AUTO(entry) struct entry e = {0};
-
-		got = tree_lookup(a->c->store, want, path, &e, err);
-		if (got > 0)
-			got = S_ISDIR(e.mode) ? tree_editor_put_dir(
-							editor, path, &e, err)
-			      : S_ISREG(e.mode)
-				      ? put_git_file(editor, path, &e, err)
-				      : 0;
-	}
-	if (got < 0 || !*m->to.id.hex)
-		return got;
+	if (tree_lookup(store, want, above, &dir, err) < 0 ||
+	    tree_lookup(store, want, own, &admin, err) < 0 ||
+	    tree_editor_put_dir(editor, above, &dir, err) < 0 ||
+	    tree_each(store, &admin, put_admin, &w, err) < 0)
+		return -err->num;
+	if (!*m->to.id.hex)
+		return 0;
 	return put_index(a, m, editor, err) < 0 ||
 			       (m->to.branch &&
 				put_branch(a, m, editor, err) < 0)
@@ -843,24 +858,35 @@ static int add_named(struct apply_plan *a, struct apply_commits *ac,
 		     const struct worktree *w, struct err *err)
 {
 	struct store *store = a->c->store;
-	const struct changeset_root *root = &a->change.roots[0];
-	struct importer_repository *r = ac->importer.items.items;
+	const struct changeset_root *root = &a->change.roots[w->owner];
 	AUTO(entry) struct entry want = {0}, now = {0};
+	struct place p = {.base = &want, .want = &want, .now = &now};
 	struct gitid is;
 	struct commits_move *m;
+	size_t i;
 	int got;
 
-	if (w->owner || !ac->importer.items.count || *r->name || !r->im)
+	for (i = 0; i < ac->importer.items.count; i++) {
+		struct importer_repository *r = &ac->importer.items.items[i];
+
+		if (r->root == w->owner && strcmp(r->path, GIT) == 0)
+			p.repo = r;
+	}
+	if (!p.repo || !p.repo->im)
 		return fail(err, ENOTSUP,
-			    "worktree %s is not of the project's repository",
+			    "the repository of worktree %s cannot be imported "
+			    "from",
 			    text_quote(w->path ?: w->from));
 	m = VEC_ADD(&ac->moves);
-	m->repo = r;
+	m->repo = p.repo;
 	m->worktree = w;
 	m->own = mem_strdup(path_rest(w->admin, GIT));
+	p.own = m->own;
 	got = tree_lookup(store, &root->want.root, GIT, &want, err);
 	if (got >= 0)
 		got = tree_lookup(store, &root->now.root, GIT, &now, err);
+	if (got >= 0 && w->path)
+		got = check_states(a, &p, err);
 	if (got >= 0 && w->path)
 		got = githead_read(store, &want, m->own, &m->to, err);
 	if (got < 0 || !m->to.branch)
@@ -869,8 +895,11 @@ static int add_named(struct apply_plan *a, struct apply_commits *ac,
 	if (got == 0 && gittips_compare_ids(&is, &m->to.id) != 0)
 		got = githead_check_new(store, &now, m->to.branch, err);
 	return got == -EEXIST
-		       ? err_context(err, "guard import %s imports the commits",
-				     session_label(&a->p->session))
+		       ? err_context(
+				 err,
+				 "guard import %s imports the commits, --ff "
+				 "BRANCH moves a branch to them",
+				 session_label(&a->p->session))
 		       : got;
 }
 
@@ -988,7 +1017,9 @@ int apply_commits_make(struct apply_plan *a, struct apply_commits *ret,
 	if (named && !a->may_be_partial)
 		got = fail(err, EINVAL,
 			   "a worktree is applied as a whole: guard apply %s "
-			   "with its path and no other option",
+			   "with its path and no other option; guard diff %s "
+			   "with its path shows it",
+			   session_label(&a->p->session),
 			   session_label(&a->p->session));
 	else if (named || a->commits)
 		got = make(a, ret, err);

@@ -687,7 +687,8 @@ static void add_below(char ***paths, const char *dir, const char *name)
 
 /* A path that names a worktree, unless the user had it, names its files, its
  * .git and its directory in the repository. */
-static void add_worktrees(struct resolved_run *p, struct changes *c)
+static void add_worktrees(struct resolved_run *p, struct changes *c,
+			  const char *done)
 {
 	size_t i, k;
 
@@ -695,10 +696,14 @@ static void add_worktrees(struct resolved_run *p, struct changes *c)
 		for (k = 0; k < c->roots[i].worktrees.count; k++) {
 			struct worktree *w = &c->roots[i].worktrees.items[k];
 			char ***owner = &p->paths[w->owner];
+			const char *path = w->path ?: w->from;
 
 			w->named = worktrees_named(w, p->paths[i]);
 			if (!w->named || worktrees_is_old(w))
 				continue;
+			if (!is_named(p->paths[i], path))
+				report_note("the worktree %s is %s as a whole",
+					    text_quote(path), done);
 			add_below(&p->paths[i], w->path, "");
 			add_below(&p->paths[i], w->path, ".git");
 			add_below(&p->paths[i], w->from, "");
@@ -706,6 +711,7 @@ static void add_worktrees(struct resolved_run *p, struct changes *c)
 			add_below(owner, w->admin, "");
 			/* Files that git obeys are named one by one. */
 			add_below(owner, w->admin, "commondir");
+			add_below(owner, w->admin, "config.worktree");
 		}
 }
 
@@ -722,7 +728,7 @@ void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
 	if (p->within_roots)
 		view.across.count = 0;
 	resolve_run_add_halves(&view, p->paths, p->only, done);
-	add_worktrees(p, c);
+	add_worktrees(p, c, done);
 }
 
 void resolved_run_free(struct resolved_run *p)

@@ -533,7 +533,8 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 
 	if (gittips_read(job->store, job->then, job->now, &tips, err) < 0)
 		return -err->num;
-	if (tips.count && (!job->local || gittips_has_local(&tips))) {
+	if ((tips.count || job->check) &&
+	    (!job->local || gittips_has_local(&tips))) {
 		/* Object files that were there before the run are left out at
 		 * first: the user's repository has them, unless it was cleaned
 		 * up since. Only git can tell which object is missing. */

@@ -50,6 +50,12 @@ calm() {
 	no "no risk by the path ($1)" grep '^ *!' "$T/diff"
 }
 
+# critical TITLE PATH: the path is critical
+critical() {
+	is "$(grep -A1 "^  [AM]  $2\$" "$T/diff" | grep -c '^ *!!')" 1 \
+		"$1 is critical"
+}
+
 # lists WORKTREE STATUS TITLE: git status in the user's worktree
 lists() {
 	is "$(git -C "$1" status --short 2>&1)" "$2" "$3"
@@ -160,13 +166,49 @@ says "$err" 'a worktree is applied as a whole'
 gives 0 'review leaves it out' guard review "$run"
 says "$out" 'no changes to decide on'
 
-# --- conflicts ---
+gives 1 'a review does not have its files' \
+	guard review "$run" .claude/worktrees/a
+says "$err" "guard diff r with its path shows it"
+gives 0 'the whole worktree is said to be discarded' \
+	guard discard -y "$run" .claude/worktrees/a/n
+says "$err" "the worktree '.claude/worktrees/a' is discarded as a whole"
+
+# --- conflicts, branches that were there, other files of git ---
+fresh
+git branch b
+git branch o
+run_of "git worktree add -q .worktrees/b b; $(work .worktrees/b)
+git worktree add -q .worktrees/o o
+git worktree add -q .worktrees/m -b m
+cd .worktrees/m
+echo a >.envrc
+git commit -q -a -m a
+git merge -q b~1
+git rebase -q -x false b || :
+cd ../..
+git config extensions.worktreeConfig true
+git -C .worktrees/o config --worktree user.name x"
+gives 0 'one of a branch without commits of the run is applied' \
+	guard apply -y "$run" .worktrees/o
+lists .worktrees/o '' 'git reads it'
+is "$(cat .git/worktrees/o/config.worktree)" '[user]
+	name = x' 'its configuration is applied'
+gives 1 'one with a rebase in progress is refused' \
+	guard apply -y "$run" .worktrees/m
+says "$err" 'rebase or similar is in progress in the run'
+silent "$err" '\. \.git'
+gives 1 'a branch is not moved' guard apply -y "$run" .worktrees/b
+says "$err" 'guard import r imports the commits, --ff BRANCH moves'
+gives 0 'an import moves it' guard import -y --ff b "$run"
+gives 0 'the worktree is applied then' guard apply -y "$run" .worktrees/b
+lists .worktrees/b "$worked" 'git reads it'
+
 fresh
 git branch b
 run_of "git worktree add -q .worktrees/b b; $(work .worktrees/b)"
 git branch -f b "$(git commit-tree -m other 'HEAD^{tree}')"
 gives 1 'a branch that has moved stays' guard apply -y "$run" .worktrees/b
-says "$err" "guard import r imports the commits: 'refs/heads/b' exists"
+says "$err" "to them: 'refs/heads/b' exists"
 no 'nothing is applied' test -e .worktrees
 
 # --- kinds of worktrees ---
@@ -274,12 +316,7 @@ says "$err" "consent: '.claude/worktrees/a/.claude/settings.local.json'"
 silent "$err" "consent: '.git"
 silent "$err" 'gitdir'
 
-# One run with a directory for each way to look like a worktree. critical TITLE
-# PATH: the path is critical.
-critical() {
-	ok "$1 is critical" grep -A1 "^  [AM]  $2\$" "$T/diff"
-}
-
+# One run with a directory for each way to look like a worktree.
 fresh
 worktrees=.claude/worktrees
 run_of 'for w in a b c d e f g; do
