@@ -11,6 +11,7 @@
 #include "guard/change/late_base.h"
 #include "guard/change/live.h"
 #include "guard/change/moved_dirs.h"
+#include "guard/change/worktrees.h"
 #include "guard/state/report.h"
 #include "overlay/session_base.h"
 #include "restore/result.h"
@@ -232,12 +233,14 @@ static int load_home_want(struct apply_plan *a, struct err *err)
 
 size_t apply_plan_home_left(const struct apply_plan *a)
 {
-	const struct change_list *list = &changes_home(&a->changes)->list;
+	const struct changes_root *home = changes_home(&a->changes);
+	const struct change_list *list = &home->list;
 	char *const *named = resolve_run_home_paths(a->p);
 	size_t count = 0, i;
 
 	for (i = 0; i < list->count; i++)
 		count += !changes_is_cache(list->items[i].path) &&
+			 !worktrees_leave(home, list->items[i].path) &&
 			 !(named &&
 			   is_named_in_home(list->items[i].path, named));
 	return count;

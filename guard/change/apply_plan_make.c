@@ -105,7 +105,8 @@ static void leave_worktrees(struct apply_plan *a, size_t root)
 		AUTO(buf) struct buf text = {0};
 		bool left;
 
-		if (w->named || (a->commits && worktrees_is_old(w)))
+		if (w->named ||
+		    (a->commits && root == w->owner && worktrees_is_old(w)))
 			continue;
 		left = w->from && leave_path(a, root, w->from);
 		left |= w->path && leave_path(a, root, w->path);
@@ -350,7 +351,8 @@ static bool may_leave_ends(const struct apply_plan *a)
 		return false;
 	if (a->change.roots[0].picked && a->p->session.root_count > 1)
 		return true;
-	return !resolve_run_home_paths(a->p) && apply_plan_home_left(a);
+	return !resolve_run_home_paths(a->p) &&
+	       (a->worktrees_left || apply_plan_home_left(a));
 }
 
 int apply_plan_check_halves(struct apply_plan *a, struct err *err)

@@ -155,7 +155,8 @@ void changes_git_make(const struct changes_root *root, struct changes_git *ret)
 		bool deleted = c->kind == CHANGE_DELETED;
 		const struct git_part itself = {
 			.what = "repository",
-			.runs = c->kind == CHANGE_ADDED &&
+			.runs = (c->kind == CHANGE_ADDED ||
+				 S_ISREG(c->now.mode)) &&
 				!(c->flags & CHANGES_CHECKOUT),
 		};
 

@@ -32,12 +32,15 @@ static void read_side(const struct changes_root *root, const char *dir,
 	const struct change *c =
 		FIND_BY_PATH(path, root->list.items, root->list.count, path);
 	uint32_t mode = !c ? S_IFREG : now ? c->now.mode : c->old.mode;
+	struct changes_root real = *root; /* borrowed */
 	struct err ignored;
 
-	/* A change that is noise of the profile is not in the list. */
+	/* Not in the list is a change that is noise of the profile, nor in the
+	 * tree of a home directory a file without a change. */
+	real.delta = NULL;
 	if (S_ISREG(mode) &&
-	    changes_read(root, path, mode, now, to, &ignored) < 0 && !c && now)
-		(void)changes_read(root, path, mode, false, to, &ignored);
+	    changes_read(root, path, mode, now, to, &ignored) < 0 && !c)
+		(void)changes_read(&real, path, mode, false, to, &ignored);
 	(void)buf_text(to);
 }
 
@@ -110,6 +113,30 @@ static size_t index_of(const struct change_list *list, const char *path)
 	return INDEX_BY_PATH(path, list->items, list->count, path);
 }
 
+static bool has_kind(const struct changes_root *root, const char *path,
+		     enum change_kind kind)
+{
+	const struct change *c =
+		FIND_BY_PATH(path, root->list.items, root->list.count, path);
+
+	return c && c->kind == kind;
+}
+
+/* A worktree in a directory of the user, or in place of one, is shown as the
+ * changes that it is made of. */
+static bool is_whole(const struct worktree *w, const struct changes_root *root,
+		     const struct changes_root *owner, const char *admin)
+{
+	if (worktrees_is_old(w))
+		return w->commits || changes_has(&root->list, w->path);
+	if (w->path && (!has_kind(root, w->path, CHANGE_ADDED) ||
+			(!w->from && !has_kind(owner, admin, CHANGE_ADDED))))
+		return false;
+	return !w->from ||
+	       (has_kind(root, w->from, CHANGE_DELETED) &&
+		(w->path || has_kind(owner, admin, CHANGE_DELETED)));
+}
+
 /* Returns the first change at or below the path, or NULL. own: the file that
  * git writes there. */
 static struct change *mark(struct change_list *list, const char *path,
@@ -175,8 +202,7 @@ static void add_worktree(const struct finder *f)
 	w.commits = is > was ? is - was : 0;
 	if ((!w.path && !w.from) || (w.path && w.from && at != before) ||
 	    (w.path && !w.branch && !(head && gittips_read_id(head, &id))) ||
-	    (worktrees_is_old(&w) && !w.commits &&
-	     !changes_has(&root->list, w.path))) {
+	    !is_whole(&w, root, owner, f->admin)) {
 		changes_free_worktree(&w);
 		return;
 	}

@@ -150,8 +150,11 @@ bool risk_by_shape(const char *path)
 static void judge_name(const struct risk_file *f, struct risks *r)
 {
 	const char *shape = find_name_shape(f->path);
+	/* A file names the repository. */
+	bool names =
+		S_ISREG(f->now_mode) && strcmp(path_name(f->path), ".git") == 0;
 
-	if (f->old_mode)
+	if (f->old_mode && !names)
 		return;
 	if (f->twin)
 		risk_add_line(r, risk_rule("name-twin"), RISK_NONE, 0, NULL,

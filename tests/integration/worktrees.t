@@ -289,6 +289,63 @@ run_of 'git -C .worktrees/f status >/dev/null; touch .worktrees/f/src/f1.c
 git -C .worktrees/f status >/dev/null'
 silent "$T/diff" '^worktree'
 
+# --- outside of the project ---
+fresh
+rm -rf "$HOME/yours" "$HOME/other"
+git worktree add -q ../yours -b y
+git clone -q . ../other
+guard run -q --agent none --name h --cow "$HOME/other" -- sh -c '
+echo x >>README
+echo y >>../yours/src/f1.c
+git -C ../yours commit -q -a -m y
+git worktree add -q ../side -b s
+cd ../other
+git worktree add -q w -b w' || exit 99
+gives 0 'one in the home directory is known after the run' guard diff --stat h
+says "$out" 'worktree ~/yours: branch y, 1 commit, 1 file'
+gives 0 'an apply leaves both out' guard apply -y h
+says "$err" "left out: worktree '~/yours'"
+silent "$err" 'in your home directory not applied'
+ok 'the run is pending with them' guard diff --stat h
+gives 0 'one of another directory is applied' guard apply -y h ../other/w
+lists ../other/w '' 'git reads it'
+
+# --- in the place of what the user has ---
+fresh
+for w in a b c d e; do
+	git worktree add -q .worktrees/$w -b $w
+done
+mkdir .worktrees/empty
+run_of 'for w in a b c e; do echo evil >>.worktrees/$w/src/f1.c; done
+echo /tmp/x >.git/worktrees/a/commondir
+echo gitdir: /tmp/x >.worktrees/b/.git
+echo /tmp/x/.git >.git/worktrees/c/gitdir
+rm -r .worktrees/d
+mkdir n
+mv .worktrees/e/.git n
+echo "$PWD/n/.git" >.git/worktrees/e/gitdir
+echo evil >>src/f1.c
+git worktree add -q new -b new
+mv new/.git src
+echo "$PWD/src/.git" >.git/worktrees/new/gitdir
+rm -r new'
+silent "$T/diff" '^worktree'
+for f in .worktrees/a/src/f1.c .worktrees/b/src/f1.c .worktrees/c/src/f1.c \
+	.worktrees/e/src/f1.c src/f1.c; do
+	ok "the change of the user's file is listed ($f)" \
+		grep "^  M  $f" "$T/diff"
+done
+for f in .git/worktrees/a/commondir .worktrees/b/.git \
+	.git/worktrees/c/gitdir n/.git src/.git .git/worktrees/new/gitdir; do
+	critical "what names a repository ($f)" "$f"
+done
+gives 0 'a path takes the files' guard apply -y "$run" .worktrees/a \
+	.worktrees/b .worktrees/c .worktrees/d .worktrees/e
+for w in a b c e; do
+	lists .worktrees/$w ' M src/f1.c' "git reads the user's ($w)"
+done
+is "$(git worktree list | wc -l)" 6 'no worktree of the user is removed'
+
 # --- judged as the project ---
 fresh
 git config core.hooksPath .githooks
