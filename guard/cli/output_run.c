@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "guard/change/apply_commits.h"
 #include "guard/change/changes.h"
+#include "guard/change/worktrees.h"
 #include "guard/cli/listing.h"
 #include "guard/cli/output.h"
 #include "guard/cli/risk_show.h"
@@ -53,6 +54,7 @@ static void print_group_summary(const struct changes_root *g,
 }
 
 #define COMMITS "apply --commits"
+#define IMPORTS "import its commits, to merge them"
 #define REPOSITORY "apply . .git"
 /* Of an object's file, behind the directory with its first byte. */
 #define SHA256_NAME 62
@@ -96,18 +98,37 @@ static bool lost_only(const struct change_list *list, const struct verdict *v)
 	return back;
 }
 
+/* A worktree that is applied by its path alone, or NULL; to free. */
+static char *first_worktree(const struct changes *c)
+{
+	size_t i, k;
+
+	for (i = 0; i < c->root_count; i++)
+		for (k = 0; k < c->roots[i].worktrees.count; k++) {
+			const struct worktree *w =
+				&c->roots[i].worktrees.items[k];
+
+			if (!worktrees_is_old(w))
+				return mem_printf("%s%s", c->roots[i].prefix,
+						  w->path ?: w->from);
+		}
+	return NULL;
+}
+
 /* The commands that a run is followed by. Plain apply skips branches, tags and
  * the stash, and files that it wrote first would stand in the way of a merge.
  * --commits follows HEAD to a new branch only. */
 static void print_next_commands(const struct session *s,
-				const struct change_list *list,
+				const struct changes *c,
 				const struct verdict *verdict,
 				const struct change_counts *n)
 {
 	bool refs = false, heads = false, packed = false, moved = false;
 	bool created = false, repository = false, gone = false, lost;
+	const struct change_list *list = &changes_project(c)->list;
 	bool sha256 = false, seen = apply_commits_seen(s, list, ".git");
 	struct next next = {.label = session_label(s)};
+	auto_free char *made = first_worktree(c);
 	size_t i;
 
 	for (i = 0; i < list->count; i++) {
@@ -132,6 +153,7 @@ static void print_next_commands(const struct session *s,
 	lost = refs && lost_only(list, verdict);
 	heads = ((heads && refs && (!moved || created) && !lost) ||
 		 (seen && !sha256)) &&
+		(!made || n->total > n->git + n->worktrees) &&
 		!apply_commits_must_wait(s, list);
 	refs |= seen && !sha256;
 	next.width = (int)(strlen(heads	       ? COMMITS
@@ -139,13 +161,17 @@ static void print_next_commands(const struct session *s,
 					       : "discard") +
 			   1 + strlen(next.label));
 	print_next(&next, "diff", "", "show the changes");
-	if (n->total > n->worktrees)
+	if (n->total > n->git + n->worktrees)
 		print_next(&next, "review", "", "decide on each change");
+	if (refs && !lost && made)
+		print_next(&next, "import", "", IMPORTS);
+	if (made)
+		print_next(&next, "apply", text_shell(made),
+			   "apply the worktree");
 	if (heads)
 		print_next(&next, COMMITS, "", "apply its commits and files");
-	if (refs && !lost)
-		print_next(&next, "import", "",
-			   "import its commits, to merge them");
+	if (refs && !lost && !made)
+		print_next(&next, "import", "", IMPORTS);
 	if (repository)
 		print_next(&next, "apply", ". .git",
 			   "apply its files and its new repository");
@@ -196,5 +222,5 @@ void output_run_summary(const struct session *s, struct changes *c,
 		output_print("%s in your home directory",
 			     text_count(homes, "change"));
 	output_print("these changes have not reached your files; next:");
-	print_next_commands(s, &changes_project(c)->list, &verdict, &n);
+	print_next_commands(s, c, &verdict, &n);
 }

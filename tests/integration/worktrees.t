@@ -172,6 +172,9 @@ says "$err" "guard diff r with its path shows it"
 gives 0 'the whole worktree is said to be discarded' \
 	guard discard -y "$run" .claude/worktrees/a/n
 says "$err" "the worktree '.claude/worktrees/a' is discarded as a whole"
+guard run --agent none -- git worktree add -q w -b w 2>"$T/end"
+is "$(sed -n 's/^guard:   guard \([a-z]*\) .*  .*/\1/p' "$T/end" | xargs)" \
+	'diff import apply discard' 'the end of a run offers what takes one'
 
 # --- conflicts, branches that were there, other files of git ---
 fresh
