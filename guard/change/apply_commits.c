@@ -633,8 +633,12 @@ static int complete_heads(const struct apply_plan *a, const struct place *p,
 		base->branch =
 			m->from.branch ? mem_strdup(m->from.branch) : NULL;
 		base->id = m->from.id;
-	} else {
-		(void)importer_began(&a->p->session, base);
+	} else if (!importer_began(&a->p->session, base)) {
+		return fail(err, ENOTSUP,
+			    "an earlier guard recorded run %s without HEAD: "
+			    "guard import %s",
+			    session_label(&a->p->session),
+			    session_label(&a->p->session));
 	}
 	if (!m->to.branch && !*m->to.id.hex && base->branch) {
 		m->to.branch = mem_strdup(base->branch);
@@ -728,10 +732,10 @@ struct worktrees {
 	const struct place *of;
 };
 
-/* Whether the user's linked worktree is a directory of the root. */
+/* Whether the user's linked worktree is in one of the roots. */
 static bool is_worktree_below(const struct apply_plan *a, const struct place *p)
 {
-	const char *root = a->p->session.roots[p->repo->root].path;
+	const struct session *s = &a->p->session;
 	auto_free char *path = path_join(p->own, "gitdir");
 	AUTO(entry) struct entry e = {0};
 	AUTO(buf) struct buf text = {0};
@@ -741,7 +745,7 @@ static bool is_worktree_below(const struct apply_plan *a, const struct place *p)
 	       tree_lookup(a->c->store, p->now, path, &e, &ignored) > 0 &&
 	       S_ISREG(e.mode) && e.size < LOG_MAX &&
 	       content_append(a->c->store, &e.content, &text, &ignored) == 0 &&
-	       path_below(buf_text(&text), root);
+	       session_root_of(s, buf_text(&text)) < s->root_count;
 }
 
 static int visit_worktree(void *arg, const char *path, const struct entry *e,
