@@ -12,7 +12,6 @@
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/change/recover.h"
 #include "guard/change/worktrees.h"
 #include "guard/state/report.h"
 #include "restore/plan/unit.h"
@@ -142,14 +141,8 @@ static int open_newest(struct context *c, bool lock, struct session *ret,
 {
 	AUTO(session_list) struct session_list list = {0};
 	const struct session *newest;
-	struct err ignored;
 
 	if (resolve_run_pending(c, &list, err) < 0)
-		return -err->num;
-	/* The end of an interrupted undo makes a run pending. */
-	if (!list.count && !list.unread.num && c->project &&
-	    recover_project(c, c->project, &ignored) > 0 &&
-	    resolve_run_pending(c, &list, err) < 0)
 		return -err->num;
 	if (!list.count && list.unread.num) {
 		*err = list.unread;

@@ -1,12 +1,26 @@
 #include "guard/cli/choose_run.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "guard/change/recover.h"
 #include "guard/cli/commands.h"
 #include "overlay/layers.h"
 #include "overlay/scan.h"
+
+int choose_run_open(struct context *c, int count, char **argv, int dashed,
+		    bool lock, struct resolved_run *ret, struct err *err)
+{
+	struct err ignored;
+	int got = resolve_run_open(c, count, argv, dashed, lock, ret, err);
+
+	if (got != -ENOENT || !c->project ||
+	    recover_project(c, c->project, &ignored) <= 0)
+		return got;
+	return resolve_run_open(c, count, argv, dashed, lock, ret, err);
+}
 
 char *choose_run_text(const struct session *s)
 {

@@ -10,6 +10,10 @@
 #include "guard/change/changes.h"
 #include "guard/change/resolve_run.h"
 
+/* resolve_run_open(); where no run is pending after an interrupted undo has been
+ * finished first, which makes one pending. */
+int choose_run_open(struct context *c, int count, char **argv, int dashed,
+		    bool lock, struct resolved_run *ret, struct err *err);
 /* "run fix-login (make test)", for a question; to free. */
 char *choose_run_text(const struct session *s);
 /* The changes of a pending run as a table shows them: "2 modified, 1 in home",

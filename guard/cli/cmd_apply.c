@@ -438,7 +438,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 			      !apply_selection_any(&a.selection);
 	a.in.c = c;
 	a.in.p = &p;
-	if (resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
+	if (choose_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
 	output_run_commands(&c->state, p.session.project);
 	if (o->commits && resolve_run_has_paths(&p))
@@ -509,8 +509,8 @@ static int follow(struct context *c, const struct options *o, struct err *err)
 	struct followed f = {.dashed = o->dashed, .o = o};
 	int i;
 
-	if (resolve_run_open(c, o->count, o->operands, o->dashed, false, &p,
-			     err) < 0)
+	if (choose_run_open(c, o->count, o->operands, o->dashed, false, &p,
+			    err) < 0)
 		return -err->num;
 	if (!resolve_run_is_running(&p.session))
 		return fail(err, ESRCH,

@@ -1,3 +1,4 @@
+#include "guard/cli/choose_run.h"
 #include "guard/cli/agent_show.h"
 #include "guard/change/changes.h"
 #include "base/path.h"
@@ -366,7 +367,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return points;
 	if (points)
 		return diffsnaps(c, argv, points, count, o, err);
-	if (resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
+	if (choose_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
 	got = recover_project(c, p.session.project, err);
 	if (got > 0)

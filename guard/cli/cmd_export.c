@@ -93,8 +93,8 @@ static int export_run(struct export *x, int count, char **argv, int dashed,
 	const struct session *s = &resolved_run.session;
 	int got;
 
-	if (resolve_run_open(x->c, count, argv, dashed, false, &resolved_run,
-			     err) < 0)
+	if (choose_run_open(x->c, count, argv, dashed, false, &resolved_run,
+			    err) < 0)
 		return -err->num;
 	got = choose_run_check(x->c, &resolved_run, true, argv, err);
 	if (got)

@@ -1,5 +1,6 @@
 #include <malloc.h>
 
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/change/recover.h"
 #include "guard/cli/review_session.h"
@@ -22,8 +23,8 @@ int cmd_review(const struct options *o, struct context *c, struct err *err)
 	(void)mallopt(M_ARENA_MAX, 1);
 	a.c = c;
 	a.p = &p;
-	if (resolve_run_open(c, o->count, o->operands, o->dashed, false, &p,
-			     err) < 0 ||
+	if (choose_run_open(c, o->count, o->operands, o->dashed, false, &p,
+			    err) < 0 ||
 	    recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;

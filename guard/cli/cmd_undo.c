@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "guard/change/changes.h"
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/discard.h"
 #include "guard/cli/plan_print.h"
@@ -164,8 +165,8 @@ static int redo_discard(struct undo *u, struct err *err)
 		mem_list_add(&operands, path);
 	}
 	resolved_run_free(&p);
-	if (resolve_run_open(u->c, parts + 1, operands, parts, !u->dry, &p,
-			     err) < 0)
+	if (choose_run_open(u->c, parts + 1, operands, parts, !u->dry, &p,
+			    err) < 0)
 		return -err->num;
 	/* The parts are all paths of the first time. */
 	p.only = true;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "guard/change/changes.h"
 #include "guard/change/delta.h"
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/jsonstream.h"
@@ -375,7 +376,7 @@ int diffsnaps_open_runs(struct context *c, int count, char **argv,
 		AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 
 		if (count < 2 ||
-		    resolve_run_open(c, 1, &argv[i], 0, false, &p, err) < 0 ||
+		    choose_run_open(c, 1, &argv[i], 0, false, &p, err) < 0 ||
 		    !p.named)
 			return 0;
 		*ret[i] = p.session;
