@@ -180,6 +180,26 @@ static size_t count_commits(const struct changes_root *owner, const char *admin,
 	return n;
 }
 
+/* A new one with its files elsewhere, as in the run's own /tmp: no more than
+ * its name is in the repository. */
+static void mark_elsewhere(const struct finder *f)
+{
+	static const char *const names[] = {"commondir", "gitdir"};
+	const struct changes_root *owner = &f->c->roots[f->owner];
+	auto_free char *common = read_line(owner, f->admin, *names, true);
+	size_t i;
+
+	for (i = 0; i < 2 && common && strcmp(common, "../..") == 0 &&
+		    has_kind(owner, f->admin, CHANGE_ADDED);
+	     i++) {
+		auto_free char *path = path_join(f->admin, names[i]);
+		size_t at = index_of(&owner->list, path);
+
+		if (changes_has(&owner->list, path))
+			owner->list.items[at].flags |= CHANGES_CHECKOUT;
+	}
+}
+
 static void add_worktree(const struct finder *f)
 {
 	struct changes_root *owner = &f->c->roots[f->owner], *root;
@@ -203,6 +223,7 @@ static void add_worktree(const struct finder *f)
 	if ((!w.path && !w.from) || (w.path && w.from && at != before) ||
 	    (w.path && !w.branch && !(head && gittips_read_id(head, &id))) ||
 	    !is_whole(&w, root, owner, f->admin)) {
+		mark_elsewhere(f);
 		changes_free_worktree(&w);
 		return;
 	}

@@ -313,6 +313,18 @@ ok 'the run is pending with them' guard diff --stat h
 gives 0 'one of another directory is applied' guard apply -y h ../other/w
 lists ../other/w '' 'git reads it'
 
+fresh
+git worktree add -q .worktrees/a -b a
+git worktree add -q .worktrees/b -b b
+git worktree add -q .worktrees/c -b c
+run_of 'git worktree add -q /tmp/x -b x
+git worktree add -q gone -b gone
+rm -r gone
+for w in . .worktrees/a .worktrees/b; do
+	echo x >>$w/src/f1.c
+	git -C $w commit -q -a -m x
+done'
+calm 'one whose files are elsewhere'
 # --- in the place of what the user has ---
 fresh
 for w in a b c d e; do
@@ -339,7 +351,7 @@ for f in .worktrees/a/src/f1.c .worktrees/b/src/f1.c .worktrees/c/src/f1.c \
 		grep "^  M  $f" "$T/diff"
 done
 for f in .git/worktrees/a/commondir .worktrees/b/.git \
-	.git/worktrees/c/gitdir n/.git src/.git .git/worktrees/new/gitdir; do
+	.git/worktrees/c/gitdir .git/worktrees/e/gitdir n/.git src/.git; do
 	critical "what names a repository ($f)" "$f"
 done
 gives 0 'a path takes the files' guard apply -y "$run" .worktrees/a \
