@@ -748,6 +748,26 @@ static bool is_worktree_below(const struct apply_plan *a, const struct place *p)
 	       session_root_of(s, buf_text(&text)) < s->root_count;
 }
 
+/* Commits that do not move leave out their worktree. */
+static void leave_committed(struct apply_plan *a,
+			    const struct importer_repository *r,
+			    const char *own, const struct err *why)
+{
+	struct changes_root *root = &a->changes.roots[r->root];
+	size_t i;
+
+	for (i = 0; i < root->worktrees.count; i++) {
+		struct worktree *w = &root->worktrees.items[i];
+
+		if (!w->commits || w->owner != r->root ||
+		    strcmp(path_rest(w->admin, r->path), own) != 0)
+			continue;
+		report_warning("%s does not move: %s", text_quote(w->path),
+			       why->text);
+		w->left = true;
+	}
+}
+
 static int visit_worktree(void *arg, const char *path, const struct entry *e,
 			  struct err *err)
 {
@@ -756,7 +776,7 @@ static int visit_worktree(void *arg, const char *path, const struct entry *e,
 	auto_free char *own = path_join(WORKTREES, path);
 	auto_free char *there = path_join(p.repo->git, own);
 	struct stat st;
-	struct err ignored;
+	struct err why;
 
 	if (!*path || strchr(path, '/') || !S_ISDIR(e->mode) ||
 	    strcmp(own, w->of->own) == 0)
@@ -764,8 +784,10 @@ static int visit_worktree(void *arg, const char *path, const struct entry *e,
 	p.own = own;
 	if (lstat(there, &st) < 0)
 		return add_apart(w->a, w->ac, &p, err);
-	if (is_worktree_below(w->a, &p))
-		(void)add_move(w->a, w->ac, &p, &ignored);
+	if (is_worktree_below(w->a, &p) &&
+	    add_move(w->a, w->ac, &p, &why) < 0 && why.num != ENODATA &&
+	    why.num != EALREADY)
+		leave_committed(w->a, p.repo, own, &why);
 	return 0;
 }
 

@@ -105,8 +105,8 @@ static void leave_worktrees(struct apply_plan *a, size_t root)
 		AUTO(buf) struct buf text = {0};
 		bool left;
 
-		if (w->named ||
-		    (a->commits && root == w->owner && worktrees_is_old(w)))
+		if (w->named || (a->commits && !w->left && root == w->owner &&
+				 worktrees_is_old(w)))
 			continue;
 		left = w->from && leave_path(a, root, w->from);
 		left |= w->path && leave_path(a, root, w->path);

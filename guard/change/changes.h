@@ -50,7 +50,8 @@ struct worktree {
 	 * committed anywhere and does not ignore, of worktrees_count(). */
 	size_t commits, files;
 	bool counted;
-	bool named; /* an apply takes it */
+	bool named; /* an apply takes it, */
+	bool left; /* or leaves it out though it has commits */
 };
 
 /*

@@ -325,6 +325,17 @@ for w in . .worktrees/a .worktrees/b; do
 	git -C $w commit -q -a -m x
 done'
 calm 'one whose files are elsewhere'
+for w in a c; do
+	git -C .worktrees/$w commit -q --allow-empty -m mine
+done
+gives 0 '--commits takes what did not move' guard apply -y --commits "$run"
+says "$err" "'.worktrees/a' does not move: 'a' moved since the run began"
+says "$err" "left out: worktree '.worktrees/a'"
+silent "$err" '.worktrees/c'
+lists .worktrees/a '' 'the one that moved stays as it is'
+is "$(git -C .worktrees/b log --format=%s | head -n 1) $(guard status -q)" \
+	"x $run" 'the other one has the commit, and the run is pending'
+
 # --- in the place of what the user has ---
 fresh
 for w in a b c d e; do
