@@ -507,7 +507,9 @@ static bool redact_value(struct redact *r, const char *line, size_t len)
 		{"{", "}", "{}"},
 	};
 	size_t key_len = 0, at = find_value(line, len, &key_len), i, n;
-	bool secret = r->section || is_secret_name(line, key_len);
+	/* YAML's complex keys: "? key", and ": value" on the next line. */
+	bool secret = r->section || is_secret_name(line, key_len) ||
+		      (in_agent_settings && depth_of(line, len) == key_len);
 
 	if (!at || memchr(line, '<', key_len))
 		return false;
@@ -1000,11 +1002,76 @@ static bool has_suffix(const char *name, const char *list)
 	return strcasestr(list, word) != NULL;
 }
 
+/* The secret of curl's -u user:password; at: behind the option. */
+static bool find_password(const char *text, size_t len, size_t at,
+			  struct secret_span *ret)
+{
+	bool colon = false;
+
+	at = skip_chars(text, len, at, " \t=\"'");
+	for (ret->from = at; at < len && !strchr(" \t\r\n\"'\\", text[at]);
+	     at++)
+		if (text[at] == ':' && !colon) {
+			colon = true;
+			ret->from = at + 1;
+		}
+	ret->end = at;
+	return colon && at > ret->from && text[ret->from] != '$';
+}
+
+/* name = "value" with any name of a member, in the syntax of any language. The
+ * value may be on a later line, and behind an f of Python's. at: behind the
+ * name. */
+static bool find_member_value(const char *text, size_t len, size_t at,
+			      struct secret_span *ret)
+{
+	size_t sign = skip_chars(text, len, at, " \t\"'`]*"), value;
+
+	at = skip_chars(text, len, sign, "|?:=");
+	if (at == sign || !strchr(":=", text[at - 1]))
+		return false;
+	value = skip_chars(text, len, at, " \t\r\n(\\");
+	if (value + 1 < len && isalpha((unsigned char)text[value]) &&
+	    strchr("\"'", text[value + 1]))
+		value++;
+	*ret = (struct secret_span){
+		.seen = value,
+		.stop = value + text_line_len(text + value, text + len)};
+	return value < len &&
+	       find_value_span(text, len, value, value == sign + 1, ret);
+}
+
+/* Scripts and instructions of agents. */
+static bool redact_members(const char *text, size_t len, struct buf *to)
+{
+	size_t done = 0, at = 0, end;
+	struct secret_span s;
+	AUTO(buf) struct buf rest = {0};
+	bool any = false;
+
+	for (; (at = find_name(text, len, at)) < len; at = end) {
+		end = name_end(text, len, at);
+		if ((end - at == 2 && memcmp(text + at, "-u", 2) == 0) ||
+				    (end - at == 6 &&
+				     memcmp(text + at, "--user", 6) == 0)
+			    ? !find_password(text, len, end, &s)
+			    : !is_secret_name(text + at, end - at) ||
+				      !find_member_value(text, len, end, &s))
+			continue;
+		any = true;
+		buf_add(&rest, text + done, s.from - done);
+		done = end = s.end;
+	}
+	buf_add(&rest, text + done, len - done);
+	return redact_prose(rest.data, rest.len, to) || any;
+}
+
 bool redact_settings(const char *name, const void *data, size_t len,
 		     struct buf *to, char ***members)
 {
 	struct json_redact json = {.members = members};
-	bool any;
+	const char *text = data, *front = NULL;
+	bool any = false;
 
 	in_agent_settings = true;
 	if ((has_suffix(name, JSON_SUFFIXES) ||
@@ -1014,8 +1081,19 @@ bool redact_settings(const char *name, const void *data, size_t len,
 	else if (has_suffix(name, JSON_SUFFIXES LINES_SUFFIXES))
 		any = redact_lines(data, len, to, has_suffix(name, " env "),
 				   members, NULL);
-	else
-		any = redact_prose(data, len, to);
+	else {
+		/* Markdown may begin with lines of YAML. */
+		if (len > 4 && memcmp(text, "---\n", 4) == 0)
+			front = memmem(text, len, "\n---\n", 5);
+		if (front) {
+			front++;
+			any = redact_lines(text, (size_t)(front - text), to,
+					   false, members, NULL);
+		}
+		any |= redact_members(
+			front ?: text,
+			front ? len - (size_t)(front - text) : len, to);
+	}
 	in_agent_settings = false;
 	return any;
 }

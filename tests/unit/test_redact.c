@@ -177,6 +177,31 @@ static const struct {
 	{"a.md", "The key: b\nexport A_TOKEN=k\n",
 	 "The key: b\nexport A_TOKEN=\n", ""},
 	{"x.sh", "key = 1\n", NULL, ""},
+	/* complex keys */
+	{"a.yaml", "? apiKey\n: k\nb: c\n", "? apiKey\n: \nb: c\n", ""},
+	{"a.yaml", "- ? apiKey\n  : >-\n    k\n- b\n",
+	 "- ? apiKey\n  : \n- b\n", ""},
+	/* any name of a member, in the syntax of any language */
+	{"a.py", "KEY = \"k\"\nname = \"b\"\n", "KEY = \"\"\nname = \"b\"\n",
+	 ""},
+	{"a.py", "os.environ[\"A_KEY\"] = 'k'\nkeys = f(\"b\")\n",
+	 "os.environ[\"A_KEY\"] = ''\nkeys = f(\"b\")\n", ""},
+	{"a.py", "h = {\"X-Auth\": f\"Bearer k\", \"b\": \"c\"}",
+	 "h = {\"X-Auth\": f\"Bearer \", \"b\": \"c\"}", ""},
+	{"a.py", "key = (\n  \"k\"\n)\ncookie =\\\n  'k'\n",
+	 "key = (\n  \"\"\n)\ncookie =\\\n  ''\n", ""},
+	{"a.ts", "a({apiKey:\n  \"k\", b: \"c\"})\n",
+	 "a({apiKey:\n  \"\", b: \"c\"})\n", ""},
+	{"a.ts", "process.env.T ||= `k`\nx = `b`\nif (key == x) {}\n",
+	 "process.env.T ||= ``\nx = `b`\nif (key == x) {}\n", ""},
+	{"a.sh", "KEY=k\nAUTH=$X\nCOOKIE=<yours>\nB=c\n",
+	 "KEY=\nAUTH=$X\nCOOKIE=<yours>\nB=c\n", ""},
+	{"a.sh", "curl -u me:k x; curl --user='me:k' x; curl -u me:$P x\n",
+	 "curl -u me: x; curl --user='me:' x; curl -u me:$P x\n", ""},
+	{"a.md", "Use the key: abcd1234, see `keys: x`.\n",
+	 "Use the key: , see `keys: x`.\n", ""},
+	{"a.md", "---\nname: b\nenv:\n  A: k\n---\nThe text: c\n",
+	 "---\nname: b\nenv:\n---\nThe text: c\n", ""},
 };
 
 static void cuts_members_of_settings_by_their_names(void **state)
