@@ -36,10 +36,6 @@ layout() {
 	link-below) base p && mv .git git.d && ln -s git.d .git &&
 		echo git.d >.git/info/exclude ;;
 	objects) base p && mv .git/objects .. && ln -s ../../objects .git/objects ;;
-	inside-submodule)
-		base lib && base ../m && git submodule -q add ../lib p &&
-			git commit -q -m sub && L=$L/m
-		;;
 	shallow)
 		base m && git commit -q --allow-empty -m two &&
 			git clone -q --depth 1 "file://$PWD" ../p
@@ -97,8 +93,8 @@ WORK
 
 layouts='plain linked bare separate link nested-submodule nested shallow'
 [ "$me" = root ] ||
-	layouts='bare separate link nested-submodule nested link-below objects
-		inside-submodule worktree-submodule worktree-below shallow'
+	layouts='bare separate link nested-submodule link-below objects
+		worktree-submodule worktree-below'
 for l in $layouts; do
 	layout "$l"
 	state "$T/before"
