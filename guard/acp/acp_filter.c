@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -109,20 +110,6 @@ static void start_agent(struct filter *f, char **argv)
 	(void)fcntl(to[1], F_SETFL, O_NONBLOCK);
 }
 
-/* The processes that the agent leaves behind end with it, as without this
- * process: then its output has an end, too. */
-static void handle_signal(struct filter *f)
-{
-	struct signalfd_siginfo info;
-
-	(void)!read(f->signal_fd, &info, sizeof(info));
-	if (waitpid(f->child, &f->status, WNOHANG) > 0) {
-		f->has_ended = true;
-		if (!f->is_nested)
-			(void)kill(-1, SIGKILL);
-	}
-}
-
 /* ---- messages ---- */
 
 static void pass_line(struct filter *f, struct peer *from)
@@ -137,14 +124,14 @@ static void pass_line(struct filter *f, struct peer *from)
 	buf_clear(&from->line);
 }
 
-static void read_peer(struct filter *f, struct peer *from)
+static ssize_t read_peer(struct filter *f, struct peer *from)
 {
 	static char data[65536];
 	const char *at = data;
 	ssize_t n = read(from->in, data, sizeof(data));
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
+		return n;
 	if (n <= 0)
 		fd_close(&from->in);
 	if (n <= 0 && from->line.len)
@@ -158,6 +145,32 @@ static void read_peer(struct filter *f, struct peer *from)
 		if (is_complete)
 			pass_line(f, from);
 	}
+	return n;
+}
+
+/* ---- the end of the agent ---- */
+
+/* The processes that the agent leaves behind end with it, as without this
+ * process. Beside other commands of the run they stay, and may write without an
+ * end; what the agent itself has written is in the pipe by now. */
+static void handle_signal(struct filter *f)
+{
+	struct signalfd_siginfo info;
+	ssize_t n = 1;
+	int left = 0;
+
+	(void)!read(f->signal_fd, &info, sizeof(info));
+	if (waitpid(f->child, &f->status, WNOHANG) <= 0)
+		return;
+	f->has_ended = true;
+	if (!f->is_nested)
+		(void)kill(-1, SIGKILL);
+	(void)ioctl(f->agent.in, FIONREAD, &left);
+	for (; left > 0 && n > 0; left -= (int)n)
+		n = read_peer(f, &f->agent);
+	fd_close(&f->agent.in);
+	if (f->agent.line.len)
+		pass_line(f, &f->agent);
 }
 
 static size_t pending(const struct peer *p)
@@ -189,7 +202,7 @@ static void exchange_messages(struct filter *f)
 	struct peer *editor = &f->editor, *agent = &f->agent;
 	int got = 1;
 
-	while (got && !(f->has_ended && agent->in < 0 && !pending(editor))) {
+	while (got && !(f->has_ended && !pending(editor))) {
 		bool has_space = pending(agent) < QUEUE_MAX;
 		bool both_have = has_space && pending(editor) < QUEUE_MAX;
 		struct pollfd fds[] = {
@@ -213,9 +226,9 @@ static void exchange_messages(struct filter *f)
 		if (fds[3].revents)
 			write_peer(editor);
 		if (fds[1].revents)
-			read_peer(f, editor);
+			(void)read_peer(f, editor);
 		if (fds[2].revents)
-			read_peer(f, agent);
+			(void)read_peer(f, agent);
 		/* No process reads the output any more. */
 		if (editor->out < 0)
 			fd_close(&agent->in);
@@ -258,6 +271,8 @@ static void __attribute__((constructor)) become_filter(int argc, char **argv)
 	(void)signal(SIGCHLD, SIG_DFL);
 	start_agent(&f, argv + 1);
 	exchange_messages(&f);
+	if (!f.has_ended)
+		(void)kill(f.child, SIGKILL);
 	_exit(WIFEXITED(f.status) ? WEXITSTATUS(f.status)
 				  : 128 + WTERMSIG(f.status));
 }

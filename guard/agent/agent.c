@@ -323,10 +323,10 @@ static char *agent_program(char *const *argv)
 	" env exec nice ionice nohup timeout setsid stdbuf sh bash dash zsh "  \
 	"node npx bunx pnpx npm pnpm yarn bun x dlx uvx uv pipx tool run "
 
-/* sh -c TEXT, npx --call TEXT */
+/* sh -c TEXT, env -S TEXT, npx --call TEXT */
 static bool takes_command(const char *option)
 {
-	return *option == '-' && (option[strlen(option) - 1] == 'c' ||
+	return *option == '-' && (strchr("cS", option[strlen(option) - 1]) ||
 				  strcmp(option, "--call") == 0);
 }
 

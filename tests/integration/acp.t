@@ -119,6 +119,10 @@ for option in --acp --quiet; do
 	[ $option = --quiet ] ||
 		gives 0 'any command in it' \
 			"$acp" callback guard exec live -- "$acp" agent
+	[ $option = --acp ] || for part in killed flooded left; do
+		gives 0 "an end of an adapter in a live run: $part" \
+			"$acp" $part guard exec live -- claude-agent-acp
+	done
 	ok 'the run goes on' guard exec live -- true
 	kill $pid
 	wait $pid

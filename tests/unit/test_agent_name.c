@@ -146,6 +146,7 @@ static void an_adapter_talks_to_an_editor(void **state)
 		"stdbuf -oL setsid -w env kimi acp",
 		"npx --package some claude-agent-acp",
 		"npx --call `claude-agent-acp",
+		"env -S `X=1 claude-agent-acp",
 		"uv tool run fast-agent-acp",
 		"sh -c `claude-agent-acp",
 		"bash -lc `X=1 exec \"claude-agent-acp\" \"$@\"",
