@@ -16,8 +16,8 @@
  * the agent.
  *
  * As the command of a run it ends all other processes of the run with the
- * agent. Beside others (`guard run --acp` inside of a run, `guard exec` in a live
- * one) it leaves them.
+ * agent. Beside others (`guard run --acp` inside of a run, `guard exec` in a
+ * live one) it leaves them.
  */
 #ifndef GUARD_ACP_ACP_FILTER_H
 #define GUARD_ACP_ACP_FILTER_H

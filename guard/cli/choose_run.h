@@ -10,7 +10,7 @@
 #include "guard/change/changes.h"
 #include "guard/change/resolve_run.h"
 
-/* resolve_run_open(); where no run is pending after an interrupted undo has been
+/* As resolve_run_open(). Where no run is pending, an interrupted undo is
  * finished first, which makes one pending. */
 int choose_run_open(struct context *c, int count, char **argv, int dashed,
 		    bool lock, struct resolved_run *ret, struct err *err);
