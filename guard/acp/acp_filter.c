@@ -152,7 +152,7 @@ static ssize_t read_peer(struct filter *f, struct peer *from)
 
 /* The processes that the agent leaves behind end with it, as without this
  * process. Beside other commands of the run they stay, and may write without an
- * end; what the agent itself has written is in the pipe by now. */
+ * end; the agent's own last messages are in the pipe by now. */
 static void handle_signal(struct filter *f)
 {
 	struct signalfd_siginfo info;
