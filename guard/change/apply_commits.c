@@ -884,7 +884,7 @@ static int add_named(struct apply_plan *a, struct apply_commits *ac,
 		     const struct worktree *w, struct err *err)
 {
 	struct store *store = a->c->store;
-	const struct changeset_root *root = &a->change.roots[w->owner];
+	const struct changeset_root *root;
 	AUTO(entry) struct entry want = {0}, now = {0};
 	struct place p = {.base = &want, .want = &want, .now = &now};
 	struct gitid is;
@@ -900,9 +900,11 @@ static int add_named(struct apply_plan *a, struct apply_commits *ac,
 	}
 	if (!p.repo || !p.repo->im)
 		return fail(err, ENOTSUP,
-			    "the repository of worktree %s cannot be imported "
-			    "from",
-			    text_quote(w->path ?: w->from));
+			    "worktree %s is of a repository outside of the "
+			    "project: guard import %s imports its commits",
+			    text_quote(w->path ?: w->from),
+			    session_label(&a->p->session));
+	root = &a->change.roots[w->owner];
 	m = VEC_ADD(&ac->moves);
 	m->repo = p.repo;
 	m->worktree = w;

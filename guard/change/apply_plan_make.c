@@ -113,8 +113,11 @@ static void leave_worktrees(struct apply_plan *a, size_t root)
 		if (!left)
 			continue;
 		worktrees_text(w, &text);
-		report_note("left out: worktree %s (%s): guard apply %s %s "
-			    "applies it",
+		report_note(w->outside && !worktrees_is_old(w)
+				    ? "left out: worktree %s (%s): guard "
+				      "import %s imports its commits"
+				    : "left out: worktree %s (%s): guard apply "
+				      "%s %s applies it",
 			    text_quote(shown), buf_text(&text), run,
 			    text_shell(shown));
 		a->worktrees_left = true;

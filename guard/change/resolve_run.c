@@ -688,7 +688,7 @@ static void add_worktrees(struct resolved_run *p, struct changes *c,
 	for (i = 0; i < c->root_count; i++)
 		for (k = 0; k < c->roots[i].worktrees.count; k++) {
 			struct worktree *w = &c->roots[i].worktrees.items[k];
-			char ***owner = &p->paths[w->owner];
+			char ***owner = p->paths + w->owner;
 			const char *path = w->path ?: w->from;
 
 			w->named = worktrees_named(w, p->paths[i]);
@@ -701,6 +701,8 @@ static void add_worktrees(struct resolved_run *p, struct changes *c,
 			add_below(&p->paths[i], w->path, ".git");
 			add_below(&p->paths[i], w->from, "");
 			add_below(&p->paths[i], w->from, ".git");
+			if (w->outside)
+				continue;
 			add_below(owner, w->admin, "");
 			/* Files that git obeys are named one by one. */
 			add_below(owner, w->admin, "commondir");

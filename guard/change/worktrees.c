@@ -7,10 +7,13 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/dirtree.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/text.h"
 #include "guard/rules/risk.h"
+#include "overlay/layers.h"
+#include "overlay/scan.h"
 #include "restore/git/gitcopies.h"
 
 #define WORKTREES ".git/worktrees"
@@ -61,6 +64,8 @@ struct finder {
 	const struct session *s;
 	struct changes *c;
 	size_t owner;
+	struct changes_root *root; /* has the repository, */
+	const char *path; /* and its directory */
 	const char *admin;
 };
 
@@ -68,8 +73,8 @@ struct finder {
 static char *find_tree(const struct finder *f, bool now, size_t *ret_root)
 {
 	const struct session *s = f->s;
-	const struct changes_root *owner = &f->c->roots[f->owner];
-	auto_free char *admin = path_join(s->roots[f->owner].path, f->admin);
+	const struct changes_root *owner = f->root;
+	auto_free char *admin = path_join(f->path, f->admin);
 	auto_free char *back = mem_printf("gitdir: %s", admin);
 	auto_free char *tree = read_line(owner, f->admin, "gitdir", now);
 	auto_free char *common = read_line(owner, f->admin, "commondir", now);
@@ -185,7 +190,7 @@ static size_t count_commits(const struct changes_root *owner, const char *admin,
 static void mark_elsewhere(const struct finder *f)
 {
 	static const char *const names[] = {"commondir", "gitdir"};
-	const struct changes_root *owner = &f->c->roots[f->owner];
+	const struct changes_root *owner = f->root;
 	auto_free char *common = read_line(owner, f->admin, *names, true);
 	size_t i;
 
@@ -202,9 +207,10 @@ static void mark_elsewhere(const struct finder *f)
 
 static void add_worktree(const struct finder *f)
 {
-	struct changes_root *owner = &f->c->roots[f->owner], *root;
+	struct changes_root *owner = f->root, *root;
 	auto_free char *head = read_line(owner, f->admin, "HEAD", true);
-	struct worktree w = {.owner = f->owner};
+	struct worktree w = {.owner = f->owner,
+			     .outside = f->owner > f->s->root_count};
 	struct change *first, *old, *git;
 	size_t at = 0, before = 0, was, is;
 	struct gitid id;
@@ -228,7 +234,7 @@ static void add_worktree(const struct finder *f)
 		return;
 	}
 	w.admin = mem_strdup(f->admin);
-	w.repository = mem_strdup(f->s->roots[f->owner].path);
+	w.repository = mem_strdup(w.outside ? f->s->project : f->path);
 	w.judged = find_judged(w.path ?: w.from);
 	first = mark(&root->list, w.path, ".git");
 	old = mark(&root->list, w.from, ".git");
@@ -240,44 +246,68 @@ static void add_worktree(const struct finder *f)
 	*VEC_ADD(&root->worktrees) = w;
 }
 
-static void list_admins(int root_fd, char ***to)
+static void list_admins(int root_fd, const char *dir, char ***to)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
 	auto_close int fd =
 		root_fd < 0 ? -1
-			    : beneath_open(root_fd, WORKTREES,
-					   O_RDONLY | O_DIRECTORY, 0, &ignored);
+			    : beneath_open(root_fd, dir, O_RDONLY | O_DIRECTORY,
+					   0, &ignored);
 	size_t i;
 
 	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0 ||
 	    list.count > WORKTREES_MAX)
 		return;
 	for (i = 0; i < list.count; i++) {
-		auto_free char *admin =
-			path_join(WORKTREES, list.items[i].name);
+		auto_free char *admin = path_join(dir, list.items[i].name);
 
 		if (!mem_list_has((const char *const *)*to, admin))
 			mem_list_add(to, admin);
 	}
 }
 
+/* Worktrees of the user, and new ones; dir: where they are in the root. */
+static void find_in(struct finder *f, const char *dir)
+{
+	AUTO(mem_list) char **admins = NULL;
+	size_t i;
+
+	list_admins(f->root->lower_fd, dir, &admins);
+	list_admins(f->root->upper_fd, dir, &admins);
+	for (i = 0; admins && admins[i]; i++) {
+		f->admin = admins[i];
+		add_worktree(f);
+	}
+}
+
+/* The repository has a layer of its own. */
+static void find_outside(const struct session *s, struct changes *c)
+{
+	const char *path = record_get(&s->more, LAYERS_GIT);
+	auto_close int upper = path ? fd_open_dir(s->fd, "git-upper") : -1;
+	auto_close int lower = path ? fd_open_dir(AT_FDCWD, path) : -1;
+	struct changes_root root = {.upper_fd = upper, .lower_fd = lower};
+	struct finder f = {s, c, s->root_count + 1, &root, path, NULL};
+	struct err ignored;
+
+	if (upper >= 0 && lower >= 0 &&
+	    scan_layer(upper, lower, NULL, &root.list, &ignored) == 0)
+		find_in(&f, "worktrees");
+	change_list_free(&root.list);
+}
+
 void worktrees_find(const struct session *s, struct changes *c)
 {
-	size_t i, k;
+	size_t i;
 
 	for (i = 0; i < s->root_count; i++) {
-		AUTO(mem_list) char **admins = NULL;
+		struct finder f = {s,	c, i, &c->roots[i], s->roots[i].path,
+				   NULL};
 
-		/* Worktrees of the user, and new ones. */
-		list_admins(c->roots[i].lower_fd, &admins);
-		list_admins(c->roots[i].upper_fd, &admins);
-		for (k = 0; admins && admins[k]; k++) {
-			const struct finder f = {s, c, i, admins[k]};
-
-			add_worktree(&f);
-		}
+		find_in(&f, WORKTREES);
 	}
+	find_outside(s, c);
 }
 
 /* --- files --- */

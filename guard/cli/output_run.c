@@ -108,7 +108,7 @@ static char *first_worktree(const struct changes *c)
 			const struct worktree *w =
 				&c->roots[i].worktrees.items[k];
 
-			if (!worktrees_is_old(w))
+			if (!worktrees_is_old(w) && !w->outside)
 				return mem_printf("%s%s", c->roots[i].prefix,
 						  w->path ?: w->from);
 		}

@@ -336,6 +336,26 @@ lists .worktrees/a '' 'the one that moved stays as it is'
 is "$(git -C .worktrees/b log --format=%s | head -n 1) $(guard status -q)" \
 	"x $run" 'the other one has the commit, and the run is pending'
 
+fresh
+git worktree add -q ../side -b s
+cd ../side || exit 99
+run_of 'git worktree add -q w -b w
+echo x >>src/f1.c
+git commit -q -a -m x
+git worktree add -q new -b new
+mv new/.git src
+echo "$PWD/src/.git" >"$(git rev-parse --git-common-dir)/worktrees/new/gitdir"
+rm -r new'
+line w 'branch w, 0 commits, 0 files'
+says "$T/diff" '  M  src/f1.c'
+critical 'a directory of the user that became one' src/.git
+gives 1 'a path takes none of another repository' guard apply -y "$run" w
+says "$err" 'guard import r imports its commits'
+gives 0 '--commits leaves it out' guard apply -y --commits "$run"
+says "$err" "left out: worktree 'w'"
+is "$(ls -d w; git branch --list w; guard status -q)" "  w
+$run" 'its branch is there, and the run is pending'
+
 # --- in the place of what the user has ---
 fresh
 for w in a b c d e; do
