@@ -1008,8 +1008,16 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 			    "repository",
 			    text_quote(s->project), session_label(s),
 			    session_label(s));
-	if (importer_open(a->c, s, true, &ac->importer, err) < 0 ||
-	    (a->commits ? add_repositories(a, ac, err)
+	if (importer_open(a->c, s, true, &ac->importer, err) < 0)
+		return -err->num;
+	if (ac->importer.masked.count)
+		return fail(err, EPERM,
+			    "the run's commits change %s, which it saw masked "
+			    "or without secrets: guard import %s, then take "
+			    "the other changes from refs/guard/%s",
+			    text_quote(ac->importer.masked.items[0]),
+			    session_label(s), s->id);
+	if ((a->commits ? add_repositories(a, ac, err)
 			: add_worktrees(a, ac, err)) < 0)
 		return -err->num;
 	for (i = 0; a->commits && i < ac->importer.items.count; i++)

@@ -47,6 +47,7 @@ void importer_free(struct importer *imp)
 	for (i = 0; i < imp->items.count; i++)
 		repository_free(&imp->items.items[i]);
 	VEC_FREE(&imp->items);
+	names_free(&imp->masked);
 }
 
 /* The state of an importer_open(). */
@@ -428,13 +429,53 @@ static int open_all(struct opening *o, struct err *err)
 	return o->imp->items.count ? 0 : -err->num;
 }
 
+/* The work tree of a repository, to free. */
+static char *work_tree(const struct session *s,
+		       const struct importer_repository *r)
+{
+	const char *module = strstr(r->path, MODULES "/");
+	auto_free char *git = path_join(s->roots[r->root].path, r->path);
+
+	return !*r->name ? mem_strdup(s->project)
+	       : module	 ? path_join(s->project, path_rest(module, MODULES))
+			 : path_parent(git);
+}
+
+static int find_masked(const struct session *s, struct importer *imp,
+		       struct err *err)
+{
+	const char *path;
+	size_t i, k;
+
+	for (i = 0; i < imp->items.count; i++) {
+		const struct importer_repository *r = &imp->items.items[i];
+		auto_free char *top = work_tree(s, r);
+
+		for (k = 0;
+		     (path = record_get_nth(&s->more, IMPORTER_MASKED, k));
+		     k++) {
+			int got = r->im && path_below(path, top)
+					  ? gitimport_touches(
+						    r->im, path_rest(path, top),
+						    err)
+					  : 0;
+
+			if (got < 0)
+				return got;
+			if (got)
+				names_add(&imp->masked, path);
+		}
+	}
+	return 0;
+}
+
 int importer_open(struct context *c, struct session *s, bool check,
 		  struct importer *ret, struct err *err)
 {
 	struct opening o = {.c = c, .s = s, .imp = ret, .check = check};
 
 	*ret = (struct importer){0};
-	if (open_all(&o, err) == 0)
+	if (open_all(&o, err) == 0 && (!check || find_masked(s, ret, err) == 0))
 		return 0;
 	importer_free(ret);
 	return -err->num;

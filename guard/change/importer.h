@@ -21,6 +21,10 @@
  * "-": no commit; no branch: detached. */
 #define IMPORTER_HEAD "git-head"
 
+/* Absolute paths in the run's roots that were masked in it, or seen without
+ * their secrets. */
+#define IMPORTER_MASKED "masked"
+
 /* A repository that the run may have changed; its directory is that of objects
  * and refs. */
 struct importer_repository {
@@ -42,6 +46,9 @@ struct importer {
 	VEC(struct importer_repository) items;
 	uint64_t commits; /* number that the user's repositories lack */
 	size_t fresh; /* the same of refs */
+	/* Such paths that the commits change, with `check`: they have the mask
+	 * or the copy in place of the user's file. */
+	struct names masked;
 };
 
 /*

@@ -185,6 +185,11 @@ static void print_refs(const struct importer *imp)
 {
 	size_t i, k;
 
+	for (i = 0; i < imp->masked.count; i++)
+		output_warn("the commits change %s, which the run saw masked "
+			    "or without secrets: a merge would replace your "
+			    "file",
+			    text_quote(imp->masked.items[i]));
 	for (k = 0; k < imp->items.count; k++) {
 		const struct importer_repository *r = &imp->items.items[k];
 		const struct gitimport_list *list = gitimport_listed(r->im);
@@ -223,7 +228,7 @@ static int import_listed(struct context *c, struct session *s,
 		return -err->num;
 	*ret_done = true;
 	print_import_summary(s, imp, "imported to");
-	if (!o->ff)
+	if (!o->ff && !imp->masked.count)
 		hint_merges(gitimport_listed(project_import(imp)));
 	return STATUS_OK;
 }

@@ -17,6 +17,7 @@
 #include "guard/agent/agent.h"
 #include "guard/agent/redact.h"
 #include "guard/agent/redactions.h"
+#include "guard/change/importer.h"
 #include "guard/change/live.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
@@ -316,6 +317,16 @@ static bool enter_repository(const char *dir)
 	return chdir(dir) == 0 && setenv("GIT_NO_LAZY_FETCH", "1", 1) == 0;
 }
 
+static bool is_in_root(const struct run *run, const char *real)
+{
+	bool inside = path_below(real, run->project);
+	size_t i;
+
+	for (i = 1; i < run->session.root_count; i++)
+		inside |= path_below(real, run->session.roots[i].path);
+	return inside;
+}
+
 /* Whether the file is in a repository of the run's directories: there `git
  * commit -a` would commit a copy without secrets, and the objects have the
  * secrets anyway. Without core.fsmonitor, ls-files executes nothing that the
@@ -325,7 +336,6 @@ static bool is_tracked(const struct run *run, const char *path)
 	struct err ignored;
 	auto_free char *real = path_resolve(path, &ignored);
 	auto_free char *dir = real ? path_parent(real) : NULL;
-	bool inside = real && path_below(real, run->project);
 	const char *git = gitrun_program();
 	auto_free char *name = mem_strdup(real ? path_name(real) : "");
 	char *const argv[] = {"git",	  "--literal-pathspecs",
@@ -334,12 +344,9 @@ static bool is_tracked(const struct run *run, const char *path)
 			      "--",	  name,
 			      NULL};
 	AUTO(buf) struct buf line = {0};
-	size_t i;
 
-	for (i = 1; real && i < run->session.root_count; i++)
-		inside |= path_below(real, run->session.roots[i].path);
 	/* Entries that git takes for unchanged have a small letter or an S. */
-	return inside && git &&
+	return real && is_in_root(run, real) && git &&
 	       child_output(git, argv, enter_repository, dir, PATH_MAX,
 			    &line) == 0 &&
 	       line.len && line.data[0] >= 'A' && line.data[0] < 'S';
@@ -372,6 +379,24 @@ void run_find_redactions(const struct run *run, struct redactions *redactions)
 
 		r->tracked = (r->any || r->closed) && is_tracked(run, r->path);
 	}
+}
+
+/* A commit of the run must not replace the file by its mask or copy. */
+static void record_mask(struct run *run, const struct redactions *redactions,
+			const char *path)
+{
+	struct record *more = &run->session.more;
+	struct err ignored;
+	auto_free char *real = path_resolve(path, &ignored);
+	size_t i;
+
+	for (i = 0; i < redactions->count; i++)
+		if (redactions->items[i].tracked &&
+		    strcmp(redactions->items[i].path, path) == 0)
+			return;
+	if (real && access(real, F_OK) == 0 && is_in_root(run, real) &&
+	    !record_has(more, IMPORTER_MASKED, real))
+		record_add(more, IMPORTER_MASKED, real);
 }
 
 static bool value_has_secret(const char *value, size_t len)
@@ -527,6 +552,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	struct start_report start_report;
 	struct sandbox_policy policy = run_policy(run);
 	char **hide, **envp;
+	size_t i;
 	int got;
 
 	if (run_check_grants(run, err) < 0 ||
@@ -559,6 +585,10 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	covers = find_covers(*layers, run->agent->persistent_mount);
 	hide = run_hidden_paths(run);
 	run_find_redactions(run, &redactions);
+	for (i = 0; i < redactions.count; i++)
+		record_mask(run, &redactions, redactions.items[i].path);
+	for (i = 0; hide[i]; i++)
+		record_mask(run, &redactions, hide[i]);
 	envp = make_environ(run, *layers, &dropped);
 	add_header_notes(run, &notes);
 	start_report = (struct start_report){run, &redactions, hide, &dropped};

@@ -398,6 +398,38 @@ static int find_commits(struct gitimport *im, enum gitrun_objects where,
 		       : 0;
 }
 
+static int note_commit(void *arg, const char *line, struct err *err)
+{
+	(void)line;
+	(void)err;
+	*(bool *)arg = true;
+	return 0;
+}
+
+int gitimport_touches(struct gitimport *im, const char *path, struct err *err)
+{
+	static char *const arguments[] = {"rev-list", "--max-count=1",
+					  "--stdin", NULL};
+	AUTO(buf) struct buf input = {0};
+	bool touched = false;
+	size_t i;
+
+	for (i = 0; i < im->objects.count; i++) {
+		const struct gitimport_object *o = &im->objects.items[i];
+
+		if (*o->type && (o->pointed || o->named))
+			buf_printf(&input, "%s%s\n", o->pointed ? "^" : "",
+				   o->id.hex);
+	}
+	if (!im->list.fresh)
+		return 0;
+	buf_printf(&input, "--\n:(literal)%s\n", path);
+	return gitrun_lines(&im->run, GITRUN_RESULT, arguments, &input,
+			    note_commit, &touched, err) < 0
+		       ? -err->num
+		       : touched;
+}
+
 /* "<id> <type> <ref> <subject>" */
 static int add_ref(void *arg, const char *line, struct err *err)
 {

@@ -81,6 +81,10 @@ struct gitimport_distance {
 	uint64_t dropped; /* commits of `from` that `to` lacks */
 };
 
+/* Whether a commit of the run's refs that no ref of the user reaches changes a
+ * path of the work tree, or one below it. After an open with `check`. 1, 0. */
+int gitimport_touches(struct gitimport *im, const char *path, struct err *err);
+
 /* After an open with `check`. */
 int gitimport_distance(struct gitimport *im, const struct gitid *from,
 		       const struct gitid *to, struct gitimport_distance *ret,

@@ -105,4 +105,59 @@ gives 0 'with a monitor of files in the configuration' \
 	guard run --agent none -- cat netrc
 says "$out" GEHEIM4
 no 'guard executes no program of the repository' test -e "$T/ran"
+git config --unset core.fsmonitor
+
+# --- a commit with a mask or a copy in place of the file ---
+# commits NAME PATH OPTIONS...: git commit -a in a run that sees PATH masked
+commits() {
+	name=$1 path=$2
+	shift 2
+	bytes=$(cat "$path"/* "$path" 2>/dev/null)
+	head=$(git rev-parse HEAD)
+	gives 0 "$name: a run commits all" guard run --agent none "$@" -- \
+		sh -c 'echo b >b; git add -A; git commit -qam b'
+	gives 1 "$name: apply --commits refuses" guard apply --commits -y
+	says "$err" "the run's commits change '$PWD/$path'"
+	is "$(git rev-parse HEAD)" "$head" "$name: HEAD is where it was"
+	gives 0 "$name: import warns" guard import -y
+	says "$err" "the commits change '$PWD/$path'"
+	silent "$out" 'git merge'
+	is "$(cat "$path"/* "$path" 2>/dev/null)" "$bytes" "$name: the file has its bytes"
+	guard discard -q -y
+}
+make_dots
+cd "$dots" || exit 99
+mkdir dir
+echo one >s.txt
+echo two >dir/s.txt
+git add .
+git commit -qm s
+commits 'a hidden file' s.txt --hide s.txt
+commits 'a file in a hidden directory' dir --hide dir
+git rm -q --cached codex/config.toml
+git commit -qm untracked
+commits 'an untracked file' codex/config.toml
+cd "$HOME/project" || exit 99
+cp -r "$dots" inner
+inner_head() { git -C inner rev-parse HEAD; }
+head=$(inner_head)
+gives 0 'a hidden file in a nested repository' guard run --agent none \
+	--hide inner/s.txt -- git -C inner commit -qam x
+gives 0 'import warns' guard import -y
+says "$err" "the commits change '$PWD/inner/s.txt'"
+is "$(inner_head)" "$head" 'HEAD is where it was'
+guard discard -q -y
+cd "$dots" || exit 99
+git add codex
+git commit -qm tracked
+gives 0 'a directory with a hidden file is moved' guard run --agent none \
+	--hide dir/s.txt -- sh -c 'mv dir d2; git add -A; git commit -qm d2'
+gives 1 'apply --commits refuses' guard apply --commits -y
+says "$err" "the run's commits change '$dots/dir/s.txt'"
+guard discard -q -y
+gives 0 'a commit of other files' guard run --agent none --hide s.txt -- \
+	sh -c 'echo c >c; git add c; git commit -qm c'
+gives 0 'is applied' guard apply --commits -y
+is "$(git log -1 --format=%s)" c 'HEAD has it'
+is "$(cat s.txt)" one 'the hidden file has its bytes'
 finish
