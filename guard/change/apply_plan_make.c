@@ -88,23 +88,45 @@ static void leave_mounts(struct apply_plan *a, size_t index)
 	}
 }
 
+/* The user has switched the worktree to another branch. */
+static void report_switched(const struct apply_plan *a, struct worktree *w,
+			    const char *shown)
+{
+	const struct changeset_root *root = &a->change.roots[w->owner];
+	struct store *store = a->c->store;
+	auto_free char *head = path_join(w->admin, "HEAD");
+	AUTO(entry) struct entry began = {0}, now = {0};
+	struct err ignored;
+
+	if (!w->said &&
+	    tree_lookup(store, &root->base.root, head, &began, &ignored) > 0 &&
+	    tree_lookup(store, &root->now.root, head, &now, &ignored) > 0 &&
+	    !entry_same_content(&began, &now))
+		report_warning("worktree %s is at another branch or commit "
+			       "than when the run began",
+			       text_quote(shown));
+	w->said = true;
+}
+
 /* Leaves out worktrees that no path names, and says so once. With the run's
  * commits, those of the user are taken. */
 static void leave_worktrees(struct apply_plan *a, size_t root)
 {
-	const struct changes_root *changes = &a->changes.roots[root];
+	struct changes_root *changes = &a->changes.roots[root];
 	const char *run = session_label(&a->p->session);
 	size_t i;
 
 	worktrees_count(changes);
 	for (i = 0; i < changes->worktrees.count; i++) {
-		const struct worktree *w = &changes->worktrees.items[i];
+		struct worktree *w = &changes->worktrees.items[i];
 		const char *path = w->path ?: w->from;
 		auto_free char *shown =
 			mem_printf("%s%s", changes->prefix, path);
 		AUTO(buf) struct buf text = {0};
 		bool left;
 
+		if (w->named && worktrees_is_old(w) && !w->outside)
+			report_switched(a, w, shown);
 		if (w->named || (a->commits && !w->left && root == w->owner &&
 				 worktrees_is_old(w)))
 			continue;

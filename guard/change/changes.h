@@ -52,6 +52,7 @@ struct worktree {
 	bool counted;
 	bool named; /* an apply takes it, */
 	bool left; /* or leaves it out though it has commits */
+	bool said; /* a warning named it */
 	bool outside; /* the repository is in no root: none can take it */
 };
 

@@ -271,8 +271,11 @@ gives 0 'a file of a worktree of the user is applied alone' \
 	guard apply -y "$run" .worktrees/a/src/f1.c
 lists .worktrees/a ' M src/f1.c
 ?? mine' 'the other file stays'
+silent "$err" 'another branch'
+git -C .worktrees/b checkout -q -b other
 gives 0 'the files of a worktree of the user are applied' \
 	guard apply -y "$run" .worktrees/b
+says "$err" "'.worktrees/b' is at another branch"
 lists .worktrees/b ' M src/f1.c
  D src/f2.c
 ?? src/new.c
