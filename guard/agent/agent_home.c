@@ -223,8 +223,8 @@ static void update_seed_file(struct seeding *s, const char *path, int from,
 		update_keys(s, path, from, name, to, to_name);
 	if (known)
 		return;
-	if (then ? strcmp(then + 1, copy) == 0
-		 : !copy_st.st_mode || is_first_copy(s, &copy_st)) {
+	if (!copy_st.st_mode ||
+	    (then ? strcmp(then + 1, copy) == 0 : is_first_copy(s, &copy_st))) {
 		copy_seed(s, path, from, name, to, to_name, st.st_mode);
 		free(copy);
 		copy = stamp_of(to, to_name, &copy_st);

@@ -487,10 +487,13 @@ static void add_member(char ***members, const char *name, size_t name_len,
 		name_len--;
 	i = name_start(name, name_len);
 	value += k = skip_chars(value, len, 0, "\"'");
-	if (!members || !is_clear_name(name + i, name_len - i) || k == len ||
-	    strchr("${!", *value))
-		return;
 	text = mem_strndup(name + i, name_len - i);
+	if (!members || k == len || strchr("${!", *value) ||
+	    !(is_clear_name(text, name_len - i) ||
+	      is_weak_name(text, name_len - i) ||
+	      (name_len - i >= 3 &&
+	       strncasecmp(name + name_len - 3, "key", 3) == 0)))
+		return;
 	if (!mem_list_has((const char *const *)*members, text))
 		mem_list_add(members, text);
 }

@@ -131,6 +131,14 @@ rotates() {
 	says "$out" own
 	silent "$err" 'other keys than yours'
 }
+gives 0 'a run removes its settings' guard run --agent gemini -- \
+	rm -f "$HOME/.gemini/.env"
+gives 0 'they stay removed' guard run --agent gemini -- \
+	test ! -e "$HOME/.gemini/.env"
+plant .gemini/.env GEHEIMagain
+gives 0 'and come back when the user changes them' guard run --agent gemini -- \
+	cat "$HOME/.gemini/.env"
+says "$out" GEHEIMagain
 rotates codex .codex/config.toml 'own = 1'
 rotates cn .continue/config.yaml 'own: 1'
 rotates gemini .gemini/.env 'own=on'

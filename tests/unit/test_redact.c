@@ -119,14 +119,14 @@ static const struct {
 	{"a.json", "{\"FOO_KEY\":\"k\",\"OpenAIKey\":\"k\",\"SSLKey\":\"k\"}",
 	 "{\n  \"FOO_KEY\": \"\",\n  \"OpenAIKey\": \"\",\n  \"SSLKey\": "
 	 "\"\"\n}",
-	 ""},
+	 "FOO_KEY OpenAIKey SSLKey"},
 	{"a.json",
 	 "{\"theme\":\"a\",\"model\":\"b\",\"paths\":[\"c\"],\"url\":\"https://"
 	 "h/x\"}",
 	 NULL, ""},
 	{"a.json", "{\"X-Auth\":\"k\",\"Cookie\":\"k\",\"DB_PWD\":\"k\"}",
 	 "{\n  \"X-Auth\": \"\",\n  \"Cookie\": \"\",\n  \"DB_PWD\": \"\"\n}",
-	 ""},
+	 "DB_PWD"},
 	{"a.json", "{\"env\":{\"A\":\"k\",\"N\":1,\"B\":[\"k\"]},\"c\":\"d\"}",
 	 "{\n  \"env\": {\n    \"A\": \"\",\n    \"N\": 1,\n    \"B\": [\n     "
 	 " \"\"\n    ]\n  },\n  \"c\": \"d\"\n}",
@@ -164,7 +164,7 @@ static const struct {
 	 "m:\n  - name: x\n    apiKey: k\n    env:\n      A: k\n    b: c\n",
 	 "m:\n  - name: x\n    apiKey: \n    env:\n    b: c\n", "apiKey"},
 	{"a.yaml", "key: k\nh: {headers: {X-Auth: k}}\nlayout: us\n",
-	 "key: \nh: {}\nlayout: us\n", ""},
+	 "key: \nh: {}\nlayout: us\n", "key"},
 	{"a.toml", "a = 1\n[x.env]\nA = \"k\"\n[y]\nA = \"b\"\n",
 	 "a = 1\n[x.env]\nA = \"\"\n[y]\nA = \"b\"\n", ""},
 	{"a.toml", "http_headers = { \"X\" = \"k\" }\nbearer_token = \"k\"\n",
@@ -172,7 +172,7 @@ static const struct {
 	{".env", "# c\nA=k\nexport GEMINI_API_KEY='k'\n",
 	 "# c\nA=\nexport GEMINI_API_KEY=''\n", "GEMINI_API_KEY"},
 	{".env", "A=\"k\nk=\n\"\nB='k'\n", "A=\"\"\nB=''\n", ""},
-	{"a.yaml", "key: \"k\n  k\"\nb: c\n", "key: \"\"\nb: c\n", ""},
+	{"a.yaml", "key: \"k\n  k\"\nb: c\n", "key: \"\"\nb: c\n", "key"},
 	/* prose */
 	{"a.md", "The key: b\nexport A_TOKEN=k\n",
 	 "The key: b\nexport A_TOKEN=\n", ""},
