@@ -27,13 +27,26 @@ bool worktrees_is_old(const struct worktree *w)
 
 /* --- recognition --- */
 
+static struct change *change_at(const struct changes_root *root,
+				const char *path)
+{
+	return FIND_BY_PATH(path, root->list.items, root->list.count, path);
+}
+
+static bool has_kind(const struct changes_root *root, const char *path,
+		     enum change_kind kind)
+{
+	const struct change *c = change_at(root, path);
+
+	return c && c->kind == kind;
+}
+
 /* A file before or after the run; "": it cannot be read. */
 static void read_side(const struct changes_root *root, const char *dir,
 		      const char *name, bool now, struct buf *to)
 {
 	auto_free char *path = path_join(dir, name);
-	const struct change *c =
-		FIND_BY_PATH(path, root->list.items, root->list.count, path);
+	const struct change *c = change_at(root, path);
 	uint32_t mode = !c ? S_IFREG : now ? c->now.mode : c->old.mode;
 	struct changes_root real = *root; /* borrowed */
 	struct err ignored;
@@ -118,15 +131,6 @@ static size_t index_of(const struct change_list *list, const char *path)
 	return INDEX_BY_PATH(path, list->items, list->count, path);
 }
 
-static bool has_kind(const struct changes_root *root, const char *path,
-		     enum change_kind kind)
-{
-	const struct change *c =
-		FIND_BY_PATH(path, root->list.items, root->list.count, path);
-
-	return c && c->kind == kind;
-}
-
 /* A worktree in a directory of the user, or in place of one, is shown as the
  * changes that it is made of. */
 static bool is_whole(const struct worktree *w, const struct changes_root *root,
@@ -198,10 +202,10 @@ static void mark_elsewhere(const struct finder *f)
 		    has_kind(owner, f->admin, CHANGE_ADDED);
 	     i++) {
 		auto_free char *path = path_join(f->admin, names[i]);
-		size_t at = index_of(&owner->list, path);
+		struct change *c = change_at(owner, path);
 
-		if (changes_has(&owner->list, path))
-			owner->list.items[at].flags |= CHANGES_CHECKOUT;
+		if (c)
+			c->flags |= CHANGES_CHECKOUT;
 	}
 }
 
@@ -406,8 +410,7 @@ static const struct worktree *find(const struct changes_root *root,
 bool worktrees_leave(const struct changes_root *root, const char *path)
 {
 	const struct worktree *w = find(root, path);
-	const struct change *c =
-		FIND_BY_PATH(path, root->list.items, root->list.count, path);
+	const struct change *c = change_at(root, path);
 
 	return w ? !w->named : c && c->flags & CHANGES_WORKTREE;
 }
