@@ -1012,9 +1012,10 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 		return -err->num;
 	if (ac->importer.masked.count)
 		return fail(err, EPERM,
-			    "the run's commits change %s, which it saw masked "
-			    "or without secrets: guard import %s, then take "
-			    "the other changes from refs/guard/%s",
+			    "the run's commits change %s, which was not your "
+			    "file in the run (masked, without secrets, or "
+			    "guard's copy): guard import %s, then take the "
+			    "other changes from refs/guard/%s",
 			    text_quote(ac->importer.masked.items[0]),
 			    session_label(s), s->id);
 	if ((a->commits ? add_repositories(a, ac, err)

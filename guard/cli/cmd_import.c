@@ -186,9 +186,9 @@ static void print_refs(const struct importer *imp)
 	size_t i, k;
 
 	for (i = 0; i < imp->masked.count; i++)
-		output_warn("the commits change %s, which the run saw masked "
-			    "or without secrets: a merge would replace your "
-			    "file",
+		output_warn("the commits change %s, which was not your file in "
+			    "the run (masked, without secrets, or guard's "
+			    "copy): a merge would replace it",
 			    text_quote(imp->masked.items[i]));
 	for (k = 0; k < imp->items.count; k++) {
 		const struct importer_repository *r = &imp->items.items[k];

@@ -589,6 +589,9 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 		record_mask(run, &redactions, redactions.items[i].path);
 	for (i = 0; hide[i]; i++)
 		record_mask(run, &redactions, hide[i]);
+	/* guard's own directory for the agent is there. */
+	for (i = 0; i < run->agent->places.count && !run->agent->shared; i++)
+		record_mask(run, &redactions, run->agent->places.items[i].path);
 	envp = make_environ(run, *layers, &dropped);
 	add_header_notes(run, &notes);
 	start_report = (struct start_report){run, &redactions, hide, &dropped};

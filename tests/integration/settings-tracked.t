@@ -114,7 +114,7 @@ commits() {
 	shift 2
 	bytes=$(cat "$path"/* "$path" 2>/dev/null)
 	head=$(git rev-parse HEAD)
-	gives 0 "$name: a run commits all" guard run --agent none "$@" -- \
+	gives 0 "$name: a run commits all" guard run "$@" -- \
 		sh -c 'echo b >b; git add -A; git commit -qam b'
 	gives 1 "$name: apply --commits refuses" guard apply --commits -y
 	says "$err" "the run's commits change '$PWD/$path'"
@@ -134,6 +134,7 @@ git add .
 git commit -qm s
 commits 'a hidden file' s.txt --hide s.txt
 commits 'a file in a hidden directory' dir --hide dir
+commits 'a file in the home of the agent' codex --agent codex
 git rm -q --cached codex/config.toml
 git commit -qm untracked
 commits 'an untracked file' codex/config.toml
