@@ -191,7 +191,7 @@ git rebase -q -x false b || :
 cd ../..
 git config extensions.worktreeConfig true
 git -C .worktrees/o config --worktree user.name x"
-gives 0 'one of a branch without commits of the run is applied' \
+gives 0 'one of a branch that was there is applied' \
 	guard apply -y "$run" .worktrees/o
 lists .worktrees/o '' 'git reads it'
 is "$(cat .git/worktrees/o/config.worktree)" '[user]
@@ -205,6 +205,13 @@ says "$err" 'guard import r imports the commits, --ff BRANCH moves'
 gives 0 'an import moves it' guard import -y --ff b "$run"
 gives 0 'the worktree is applied then' guard apply -y "$run" .worktrees/b
 lists .worktrees/b "$worked" 'git reads it'
+
+fresh
+git branch o
+run_of 'git worktree add -q .worktrees/o o'
+gives 0 'one of a run without new objects is applied' \
+	guard apply -y "$run" .worktrees/o
+lists .worktrees/o '' 'git reads it'
 
 fresh
 git branch b
