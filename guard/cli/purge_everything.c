@@ -14,11 +14,11 @@
 /* Names in the state's directory. The store is last: it has the versions of
  * the user's files. */
 static const char *const names[] = {
-	"runs",		"workspaces",  "trash",		"agents",
-	"caches",	"opened",      "reserve-files", "reserve",
-	"pins",		"pins.lock",   "oplog",		"last-prune",
-	"last-retired", "last-warned", "clock",		"pending-runs",
-	"config",	"store",
+	"runs",		"workspaces",	"trash",	 "agents",
+	"caches",	"opened",	"reserve-files", "reserve",
+	"pins",		"pins.lock",	"names.lock",	 "oplog",
+	"last-prune",	"last-retired", "last-warned",	 "clock",
+	"pending-runs", "config",	"store",
 };
 
 static int refuse_live_runs(const struct context *c, struct err *err)
