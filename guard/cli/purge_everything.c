@@ -18,7 +18,7 @@ static const char *const names[] = {
 	"caches",	"opened",	"reserve-files", "reserve",
 	"pins",		"pins.lock",	"names.lock",	 "oplog",
 	"last-prune",	"last-retired", "last-warned",	 "clock",
-	"pending-runs", "config",	"store",
+	"pending-runs", "config",	"store",	 "derived",
 };
 
 static int refuse_live_runs(const struct context *c, struct err *err)
