@@ -122,13 +122,20 @@ int runview_open(const struct session *s, const char *path, struct err *err)
 	auto_free char *directory = NULL;
 	const char *rest = find_run_dir(s, path, &directory);
 	auto_close int dir = -1;
+	int got;
 
 	if (!rest || !path_ok(rest))
 		return fail_elsewhere(path, err);
 	if (!*rest)
 		return fail(err, EISDIR, "%s is a directory", text_quote(path));
 	dir = open_run_dir(s, directory, err);
-	return dir < 0 ? dir : scan_open(dir, rest, err);
+	got = dir < 0 ? dir : scan_open(dir, rest, err);
+	if (got == -ENOENT && s->roots[0].late)
+		return fail(err, ENODATA,
+			    "only the paths that it changed are stored, "
+			    "because the snapshot of the project was not ready "
+			    "at its end");
+	return got;
 }
 
 int runview_result(struct context *c, const struct session *s, const char *path,

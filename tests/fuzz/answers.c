@@ -93,7 +93,7 @@ static void similarity(const struct buf *old, const struct buf *now)
 static void see_member(void *arg, char letter, const char *member)
 {
 	(void)arg;
-	must(strchr("AMD", letter) && member);
+	must(letter && strchr("AMDamd", letter) && member);
 }
 
 static void see_text(void *arg, const char *text)

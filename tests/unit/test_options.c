@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "guard/change/resolve_run.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/options.h"
 #include "guard/history/locate.h"
@@ -205,7 +206,7 @@ static void operands_behind_dashes_are_counted(void **state)
 	assert_int_equal(o.dashed, 3);
 	options_free(&o);
 	assert_int_equal(parse("diff", none, &o), OPTIONS_OK);
-	assert_int_equal(o.dashed, 0);
+	assert_int_equal(o.dashed, NO_DASHES);
 	options_free(&o);
 }
 
