@@ -955,11 +955,15 @@ static void redact_json(struct json_redact *r, json_t *value, json_t *copy,
 	}
 	json_array_foreach(value, i, member)
 	{
+		bool value_of_option;
+
 		text = json_string_value(member);
-		redact_json(r, member, json_array_get(copy, i), name,
-			    secret || (option && text && *text != '-'));
+		value_of_option = option && text && *text != '-';
+		/* Before the text of the member is replaced. */
 		option = text && is_option(text, 0, strlen(text)) &&
 			 !strchr(text, '=');
+		redact_json(r, member, json_array_get(copy, i), name,
+			    secret || value_of_option);
 	}
 	json_object_foreach(value, key, member)
 	{

@@ -212,6 +212,7 @@ static void a_link_is_what_it_leads_to(void **state)
 		"my-agent serve",
 	};
 	char dir[] = "/tmp/names.XXXXXX";
+	char *path;
 	size_t i;
 
 	(void)state;
@@ -234,7 +235,9 @@ static void a_link_is_what_it_leads_to(void **state)
 				 "bin/packed"),
 			 0);
 	expect_acp("own", false);
-	(void)setenv("PATH", mem_printf("%s/bin", dir), 1);
+	path = mem_printf("%s/bin", dir);
+	(void)setenv("PATH", path, 1);
+	free(path);
 	(void)setenv("XDG_CONFIG_HOME", dir, 1);
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
 		expect_acp(names[i], true);

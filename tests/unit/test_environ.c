@@ -252,15 +252,14 @@ static int start_clean(void **state)
 static char **environ_with(const char *entry, const struct environ_request *q,
 			   struct names *dropped)
 {
-	char *copy = mem_strdup(entry);
+	auto_free char *copy = mem_strdup(entry);
+	auto_free char *name = mem_strndup(entry, strcspn(entry, "="));
 	char **e;
 
 	/* setenv(3) would copy it, and takes no empty name. */
 	assert_int_equal(putenv(copy), 0);
 	e = sandbox_environ(q, dropped);
-	copy[strcspn(copy, "=")] = '\0';
-	assert_int_equal(unsetenv(copy), 0);
-	free(copy);
+	assert_int_equal(unsetenv(name), 0);
 	return e;
 }
 
