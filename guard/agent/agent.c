@@ -161,7 +161,7 @@ char **agent_names(const struct state *state, bool homes)
 	return names;
 }
 
-/* Of all agents, as far as they can be read. */
+/* The profiles of all agents, as far as they can be read. */
 static void read_profiles(const struct state *state, struct profile *to)
 {
 	char **names = agent_names(state, false), **name;
@@ -356,8 +356,8 @@ static bool starts_another(const char *word)
 	       strchr(word, '=') || strstr(STARTERS, name);
 }
 
-/* By its own name, that of the file that it links to, or that of the file's
- * package. A package may be of any publisher. */
+/* The name may be its own, that of the file that it links to, or that of the
+ * file's package. A package may be of any publisher. */
 static bool is_program(const char *word, const char *name)
 {
 	auto_free char *own = package_name(path_name(word));

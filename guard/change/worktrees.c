@@ -17,7 +17,7 @@
 #include "restore/git/gitcopies.h"
 
 #define WORKTREES ".git/worktrees"
-/* Of more, which a run may add to keep guard busy, none is recognized. */
+/* With more, which a run may add to keep guard busy, none is recognized. */
 #define WORKTREES_MAX 1000
 
 bool worktrees_is_old(const struct worktree *w)
@@ -335,7 +335,7 @@ static bool is_committed(const struct changes_root *root,
 	    0) {
 		found = gitcopies_find(git, rest, &bytes);
 	} else {
-		/* It is large. */
+		/* Too large for a comparison in memory. */
 		auto_close int fd = changes_open(root, c->path, true, &ignored);
 
 		if (fd >= 0)

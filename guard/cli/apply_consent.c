@@ -146,13 +146,14 @@ static bool keep_products(struct apply_consent *a)
 	for (i = 0; i < roots && i < judged->count; i++) {
 		struct changeset_root *root = &a->in->change.roots[i];
 		const struct conflict_list *found = &root->plan.conflicts;
+		auto_free bool *made = mem_zalloc(found->count + 1);
 
-		for (k = 0; k < found->count && !a->in->changes.roots[i].home;
-		     k++) {
-			if (!loss_conflict_is_generated(
-				    &judged->views[i],
-				    apply_plan_root_path(a->in, i),
-				    &found->items[k]))
+		if (found->count && !a->in->changes.roots[i].home)
+			loss_find_generated(&judged->views[i],
+					    apply_plan_root_path(a->in, i),
+					    found, made);
+		for (k = 0; k < found->count; k++) {
+			if (!made[k])
 				continue;
 			mem_list_add(&a->product_paths, found->items[k].path);
 			*VEC_ADD(&a->products[i]) = (struct plan_choice){

@@ -56,7 +56,8 @@ static void print_group_summary(const struct changes_root *g,
 #define COMMITS "apply --commits"
 #define IMPORTS "import its commits, to merge them"
 #define REPOSITORY "apply . .git"
-/* Of an object's file, behind the directory with its first byte. */
+/* The length of the name of an object's file; its first byte is the
+ * directory's name. */
 #define SHA256_NAME 62
 
 struct next {

@@ -616,15 +616,21 @@ void loss_judge_home(struct view *v)
 	}
 }
 
-bool loss_conflict_is_generated(struct view *v, const char *path,
-				const struct conflict *c)
+void loss_find_generated(struct view *v, const char *path,
+			 const struct conflict_list *list, bool *ret)
 {
 	AUTO(losses) struct losses ignored = {0};
 	AUTO(judge)
 	struct judge j = {.view = v, .path = path, .losses = &ignored};
+	size_t i;
 
-	return c->kind <= CONFLICT_CHANGED_NOW && v->root &&
-	       loss_generated(v->root, find_git(&j, c->path), c->path);
+	for (i = 0; i < list->count; i++) {
+		const struct conflict *c = &list->items[i];
+
+		ret[i] =
+			c->kind <= CONFLICT_CHANGED_NOW && v->root &&
+			loss_generated(v->root, find_git(&j, c->path), c->path);
+	}
 }
 
 void loss_judge(struct view *v, const char *path, struct losses *ret)

@@ -40,10 +40,11 @@ void losses_free(struct losses *l);
  * Unreadable files are LOSS_UNKNOWN. */
 void loss_judge(struct view *v, const char *path, struct losses *ret);
 
-/* Whether both sides changed, made or deleted a file that tools make again, and
- * that git does not track. path: the directory of the view. */
-bool loss_conflict_is_generated(struct view *v, const char *path,
-				const struct conflict *c);
+/* Which conflicts are over a file that tools make again, and that git does not
+ * track: both sides changed, made or deleted it. path: the directory of the
+ * view; ret: one for each. */
+void loss_find_generated(struct view *v, const char *path,
+			 const struct conflict_list *list, bool *ret);
 
 /* Takes back the losses of refs that the user has moved since the run began.
  */

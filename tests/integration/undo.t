@@ -637,7 +637,7 @@ ok 'the repository is intact' git fsck --strict
 ok 'redo applies it again' guard redo -y
 is "$(git log -1 --format=%s) $(cat b)" 'b b' 'the commit is back'
 
-# --- what the user added to a directory that the action made ---
+# --- new files of the user in a directory of the action ---
 mkdir "$HOME/added"
 cd "$HOME/added" || exit 99
 guard run -q -- sh -c 'mkdir -p pkg/sub; echo 1 >pkg/a.py; echo 1 >pkg/sub/b.py'
