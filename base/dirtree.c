@@ -132,6 +132,7 @@ static int open_dir_to_remove(int dirfd, const char *name, dev_t *ret_dev)
 /* A tree can be deeper than the limit of open descriptors: directories below
  * this depth are moved up beside the start and removed from there. */
 #define DEPTH_MAX 200
+#define TRIES_MAX 100
 
 struct removal {
 	int start_fd;
@@ -178,15 +179,38 @@ static int move_to_start_dir(struct removal *r, int dirfd, const char *name,
 }
 
 static int remove_subtree(struct removal *r, int dirfd, const char *name,
-			  unsigned int depth, struct err *err)
+			  unsigned int depth, struct err *err);
+
+static int remove_entries(struct removal *r, int fd, unsigned int depth,
+			  struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(fd, &list, err) < 0)
+		return err->num == ENOENT ? 0 : -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *child = list.items[i].name;
+
+		if (list.items[i].type != DT_DIR && unlinkat(fd, child, 0) == 0)
+			continue;
+		if (list.items[i].type != DT_DIR && errno == ENOENT)
+			continue;
+		if (list.items[i].type != DT_DIR && errno != EISDIR)
+			return fail_errno(err, "remove %s", text_quote(child));
+		if (remove_subtree(r, fd, child, depth + 1, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static int remove_subtree(struct removal *r, int dirfd, const char *name,
+			  unsigned int depth, struct err *err)
+{
 	auto_close int fd = -1;
-	struct err cause;
+	unsigned int tries = 0;
 	struct stat st;
 	dev_t here = 0;
-	size_t i;
-	int got;
 
 	if (depth == DEPTH_MAX)
 		return move_to_start_dir(r, dirfd, name, err);
@@ -202,27 +226,16 @@ static int remove_subtree(struct removal *r, int dirfd, const char *name,
 	/* The owner may lack write permission in this directory. */
 	if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
 		(void)fchmod(fd, 0700);
-	got = dirlist_read(fd, &list, &cause);
-	if (got < 0 && got != -ENOENT) {
-		*err = cause;
-		return err_context(err, "%s", text_quote(name));
-	}
-	for (i = 0; i < list.count; i++) {
-		const char *child = list.items[i].name;
-
-		if (list.items[i].type != DT_DIR && unlinkat(fd, child, 0) == 0)
-			continue;
-		if (list.items[i].type != DT_DIR && errno == ENOENT)
-			continue;
-		if (list.items[i].type != DT_DIR && errno != EISDIR)
-			return fail_errno(err, "remove %s", text_quote(child));
-		if (remove_subtree(r, fd, child, depth + 1, err) < 0)
+	do {
+		if (remove_entries(r, fd, depth, err) < 0)
 			return err_context(err, "%s", text_quote(name));
-	}
-	if (RETRY_ENOENT(unlinkat(dirfd, name, AT_REMOVEDIR)) < 0 &&
-	    errno != ENOENT)
-		return fail_errno(err, "remove directory %s", text_quote(name));
-	return 0;
+		if (RETRY_ENOENT(unlinkat(dirfd, name, AT_REMOVEDIR)) == 0 ||
+		    errno == ENOENT)
+			return 0;
+		/* A process that has the directory open may still add files:
+		 * the end of a run beside a purge. */
+	} while (errno == ENOTEMPTY && ++tries < TRIES_MAX);
+	return fail_errno(err, "remove directory %s", text_quote(name));
 }
 
 static int remove_tree_at(int dirfd, const char *name, struct err *err)

@@ -11,8 +11,9 @@ many=14000
 # The bytes for each file that run, status and diff may need. 32 of them are for
 # the names that differ by case, while they are sorted; about 100 for the changes
 # that one thread found while another was still at an earlier part of the layer,
-# which depends on the processor.
-most=300
+# which depends on the processor, and 50 for the pages that differ between two
+# processes.
+most=360
 cat >"$T/make" <<'END'
 i=0
 while [ $i -lt "$1" ]; do

@@ -560,6 +560,39 @@ static void a_folder_that_fails_is_named(void **state)
 	assert_memory_equal(err.text, "sync directory ?: ", 15);
 }
 
+/* A process that opened a directory may still add files to it. */
+static void a_directory_that_still_grows_is_removed(void **state)
+{
+	const struct folder_box *box = *state;
+	struct err err;
+	int round, status;
+
+	for (round = 0; round < 4; round++) {
+		auto_close int dir = -1;
+		pid_t pid;
+
+		assert_int_equal(mkdirat(box->fd, "grows", 0755), 0);
+		dir = fd_open_dir(box->fd, "grows");
+		write_file(dir, "0", "x");
+		pid = fork();
+		if (pid == 0) {
+			int at = 0;
+			char name[16];
+
+			do
+				(void)snprintf(name, sizeof(name), "%d", ++at);
+			while (at < 1000 &&
+			       close(openat(dir, name, O_CREAT | O_CLOEXEC,
+					    0644)) == 0);
+			_exit(0);
+		}
+		while (faccessat(dir, "2", F_OK, 0) < 0)
+			;
+		assert_int_equal(dirtree_remove(box->fd, "grows", &err), 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+	}
+}
+
 #define TEST(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, folder_box_setup, tear_down)
 
@@ -581,6 +614,7 @@ int main(void)
 		TEST(removal_follows_no_link_and_opens_what_is_closed),
 		TEST(removal_reaches_any_depth),
 		TEST(several_remove_the_same_at_once),
+		TEST(a_directory_that_still_grows_is_removed),
 		TEST(entries_are_sorted_and_found),
 		TEST(what_is_open_is_reached_by_its_descriptor),
 		TEST(a_folder_that_fails_is_named),
