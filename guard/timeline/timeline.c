@@ -38,6 +38,8 @@ void timeline_encode(struct buf *to, const struct timeline_record *r)
 	enc_var(&body, r->mtime.nsec);
 	enc_var(&body, r->ino);
 	enc_var(&body, r->content);
+	enc_var(&body, r->uid);
+	enc_var(&body, r->gid);
 	enc_u32(to, (uint32_t)body.len);
 	enc_u64(to, hash_check(body.data, body.len));
 	buf_add(to, body.data, body.len);
@@ -81,6 +83,8 @@ static bool decode_body(struct buf *bytes, struct dec *d,
 	r->mtime.nsec = (uint32_t)dec_var(d);
 	r->ino = dec_var(d);
 	r->content = dec_var(d);
+	r->uid = (uint32_t)dec_var(d);
+	r->gid = (uint32_t)dec_var(d);
 	return dec_end(d);
 }
 

@@ -27,6 +27,7 @@
  *	record = length:4 check:8 body			; check: of body
  *	body   = number:var kind:1 sec:svar nsec:var boot:svar rest
  *	rest   = root:var path text mode:var size:var mtime ino:var content:var
+ *		 uid:var gid:var
  *	path, text = length:var bytes
  *	mtime  = sec:svar nsec:var
  *
@@ -79,6 +80,7 @@ struct timeline_record {
 	const char *path; /* relative to the root; "" is the root itself */
 	const char *text;
 	uint32_t mode; /* with the type */
+	uint32_t uid, gid;
 	uint64_t size;
 	struct timestamp mtime;
 	uint64_t ino; /* in the layer */

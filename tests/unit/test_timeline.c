@@ -48,6 +48,8 @@ static void fill(struct timeline_record *r, unsigned int i, char *path)
 		.size = (uint64_t)i << 40,
 		.mtime = {.sec = -(int64_t)i, .nsec = i},
 		.ino = i,
+		.uid = i * 1000,
+		.gid = i * 3000,
 		.content = i % 5,
 	};
 }
@@ -87,6 +89,8 @@ static void check(const struct timeline *t)
 		assert_int_equal(got->mtime.sec, r.mtime.sec);
 		assert_int_equal(got->mtime.nsec, r.mtime.nsec);
 		assert_int_equal(got->ino, r.ino);
+		assert_int_equal(got->uid, r.uid);
+		assert_int_equal(got->gid, r.gid);
 		if (r.content || r.kind != TIMELINE_ENTRY || !S_ISREG(r.mode))
 			assert_int_equal(got->content, r.content);
 		else
