@@ -245,6 +245,8 @@ int session_each_snapshot(int run_fd, void (*each)(void *arg, uint64_t seq),
 		{SESSION_APPLIED, SESSION_APPLIED, ROOT, 1},
 		{SESSION_APPLIED, SESSION_APPLIED, LEFT, 1},
 		{SESSION_APPLIED, SESSION_APPLIED, HOME, 1},
+		{SESSION_TIMELINE_DIR "/" SESSION_TIMELINE,
+		 SESSION_TIMELINE_DIR, SESSION_TIMELINE_KEY, 0},
 	};
 	size_t i, n;
 	int skip;

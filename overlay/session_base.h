@@ -45,8 +45,14 @@ bool session_has_applied(const struct session *s);
 /* Waits for the process that takes the snapshots, and loads the numbers of the
  * complete snapshots that it stored beside a late base; 0 in roots without. */
 int session_base_whole(struct session *s, struct err *err);
+/* The record that names the snapshot with the run's timeline, in the run's
+ * directory: snapshot=N (guard/timeline/contents.h). */
+#define SESSION_TIMELINE_DIR "timeline"
+#define SESSION_TIMELINE "stored"
+#define SESSION_TIMELINE_KEY "snapshot"
 /* Calls each() with the number of every snapshot that the directory of a run
- * names as a base or a result, for the list of snapshots to keep. */
+ * names as a base, a result or its timeline, for the list of snapshots to keep.
+ */
 int session_each_snapshot(int run_fd, void (*each)(void *arg, uint64_t seq),
 			  void *arg, struct err *err);
 /* Whether a process is taking the snapshots. Otherwise 0 from session_base() is

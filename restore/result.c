@@ -114,33 +114,26 @@ static int enter_layer_dir(struct result *r, const char *dir, struct err *err)
 	}
 }
 
-/* Stores one entry of the upper. */
-static int store_layer_entry(struct result *r, const char *path,
-			     struct entry *ret, struct err *err)
+int result_take_entry(struct store *store, int dir_fd, const char *name,
+		      struct entry *ret, struct err *err)
 {
 	struct temp_chmod opened = {.fd = -1};
-	auto_free char *dir = path_parent(path);
-	const char *name = path_name(path);
 	struct meta m;
-	int got;
+	int got = take_entry(store, dir_fd, name, LAYER_XATTR_PREFIX, ret, err);
 
-	if (enter_layer_dir(r, dir, err) < 0)
-		return -err->num;
-	got = take_entry(r->store, r->dir_fd, name, LAYER_XATTR_PREFIX, ret,
-			 err);
-	if (got == -EACCES && meta_get(r->dir_fd, name, &m) == 0 &&
+	if (got == -EACCES && meta_get(dir_fd, name, &m) == 0 &&
 	    (S_ISREG(m.mode) || S_ISDIR(m.mode))) {
 		/* The entry must be readable during the read. */
 		struct err ignored;
-		auto_close int fd = upper_open(r->dir_fd, name, O_RDONLY,
+		auto_close int fd = upper_open(dir_fd, name, O_RDONLY,
 					       S_ISDIR(m.mode) ? 0500 : 0400,
 					       &opened, &ignored);
 
 		if (fd >= 0)
-			got = take_entry(r->store, r->dir_fd, name,
+			got = take_entry(store, dir_fd, name,
 					 LAYER_XATTR_PREFIX, ret, err);
 	}
-	if (got == -EACCES && meta_get(r->dir_fd, name, &m) < 0) {
+	if (got == -EACCES && meta_get(dir_fd, name, &m) < 0) {
 		got = fail_errno(err, "stat it");
 	} else if (got == -EACCES) {
 		got = 0;
@@ -158,9 +151,22 @@ static int store_layer_entry(struct result *r, const char *path,
 	if (got == 0 && opened.fd >= 0)
 		ret->mode = opened.mode;
 	temp_chmod_free(&opened);
-	if (got == 0 && ret->link_group)
-		ret->link_group |= RESULT_GROUP_OF_LAYER;
 	return got;
+}
+
+/* Stores one entry of the upper. */
+static int store_layer_entry(struct result *r, const char *path,
+			     struct entry *ret, struct err *err)
+{
+	auto_free char *dir = path_parent(path);
+
+	if (enter_layer_dir(r, dir, err) < 0 ||
+	    result_take_entry(r->store, r->dir_fd, path_name(path), ret, err) <
+		    0)
+		return -err->num;
+	if (ret->link_group)
+		ret->link_group |= RESULT_GROUP_OF_LAYER;
+	return 0;
 }
 
 /*

@@ -25,4 +25,10 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		const struct change_list *changes, const char *const *only,
 		struct entry *ret_root, struct err *err);
 
+/* Stores one entry of an upper, name in dir_fd; of a directory nothing below
+ * it. An entry that the run made unreadable is opened for the time of the
+ * read, or is incomplete. *ret is the caller's to free. */
+int result_take_entry(struct store *store, int dir_fd, const char *name,
+		      struct entry *ret, struct err *err);
+
 #endif

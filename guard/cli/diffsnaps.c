@@ -104,8 +104,8 @@ static int load_point(struct context *c, const char *text, bool files,
 	if (time_spec_parse(text, timestamp_now(), &time_spec, err) < 0)
 		return -err->num;
 	got = time_spec.kind == TIME_SPEC_SEQ
-		      ? catalog_load(c->store, time_spec.number, &ret->snapshot,
-				     err)
+		      ? catalog_load_version(c->store, time_spec.number,
+					     &ret->snapshot, err)
 		      : catalog_find(c->store, text, c->project, false,
 				     &ret->snapshot, err);
 	if (got == 0 && files &&

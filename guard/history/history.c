@@ -311,7 +311,7 @@ static int add_row(struct history *h, struct store *store, int snaps_fd,
 				       err->text);
 		return 0;
 	}
-	if (strcmp(s->reason, APPLIED_BASE) == 0) {
+	if (snapshot_is_hidden(s)) {
 		snapshot_free(s);
 		return 0;
 	}

@@ -40,7 +40,7 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
 
 	/* "12" or "s12" */
 	if (digits && parse_number(digits, ~0ul, &number) == 0 && number) {
-		if (catalog_load(c->store, number, &s, err) < 0 ||
+		if (catalog_load_version(c->store, number, &s, err) < 0 ||
 		    find_path_in_snapshot(&s, arg, ret_path, err) < 0)
 			return -err->num;
 		*ret = TAKE(s);
@@ -134,7 +134,7 @@ int locate_only_run(struct store *store, const char *path, struct err *err)
 
 		if (catalog_load(store, seqs[count], &s, &ignored) < 0 ||
 		    !path_below(path, s.root_path) ||
-		    (found && snapshot_of_run(&s)) ||
+		    (found ? snapshot_of_run : snapshot_is_hidden)(&s) ||
 		    tree_lookup(store, &s.root, path_rest(path, s.root_path),
 				&e, &ignored) <= 0)
 			continue;

@@ -222,7 +222,7 @@ static int load_all_versions(struct version_loader *l, struct err *err)
 		int got = catalog_load(l->store, seqs[i], &s, &damage);
 		bool pruned = got == -ENOENT; /* during the loop */
 
-		if (got == 0 && strcmp(s.reason, APPLIED_BASE) != 0)
+		if (got == 0 && !snapshot_is_hidden(&s))
 			got = extend_chain(l, &s, &damage);
 		if (err_is_exhaustion(got)) {
 			*err = damage;
@@ -251,7 +251,8 @@ static int load_versions_at(struct version_loader *l, const char *at,
 	if (time_spec_parse(at, timestamp_now(), &time_spec, err) < 0)
 		return -err->num;
 	got = time_spec.kind == TIME_SPEC_SEQ
-		      ? catalog_load(l->store, time_spec.number, &s, err)
+		      ? catalog_load_version(l->store, time_spec.number, &s,
+					     err)
 		      : catalog_find(l->store, at, l->path, false, &s, err);
 	if (got < 0)
 		return got;

@@ -227,7 +227,7 @@ static int move_snapshot(struct takeover *m, struct store *store, uint64_t seq,
 		return 0;
 	free(s.root_path);
 	s.root_path = path;
-	m->versions += strcmp(s.reason, APPLIED_BASE) != 0;
+	m->versions += !snapshot_is_hidden(&s);
 	*VEC_ADD(&m->moved) = seq;
 	return strcmp(m->old_path, m->here) != 0
 		       ? catalog_replace(store, &s, err)

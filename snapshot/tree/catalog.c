@@ -313,8 +313,13 @@ int snapshot_covers_path(struct store *store, const struct snapshot *s,
 bool snapshot_of_run(const struct snapshot *s)
 {
 	return strcmp(s->reason, "post-run") == 0 ||
-	       strcmp(s->reason, "during-run") == 0 ||
-	       strcmp(s->reason, APPLIED_BASE) == 0;
+	       strcmp(s->reason, "during-run") == 0 || snapshot_is_hidden(s);
+}
+
+bool snapshot_is_hidden(const struct snapshot *s)
+{
+	return strcmp(s->reason, APPLIED_BASE) == 0 ||
+	       strcmp(s->reason, CATALOG_TIMELINE) == 0;
 }
 
 char **snapshot_copy_texts(const char *const *texts)
@@ -436,6 +441,22 @@ int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 	auto_close int fd = store_open_subdir(store, "snaps", err);
 
 	return fd < 0 ? fd : catalog_load_from(fd, seq, ret, err);
+}
+
+int catalog_load_version(struct store *store, uint64_t seq,
+			 struct snapshot *ret, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+
+	if (catalog_load(store, seq, &s, err) < 0)
+		return -err->num;
+	if (strcmp(s.reason, CATALOG_TIMELINE) == 0)
+		return fail(err, ENOENT,
+			    "%" PRIu64 " is no snapshot of files: it has the "
+			    "versions during run %s",
+			    seq, s.run_id);
+	*ret = TAKE(s);
+	return 0;
 }
 
 uint64_t catalog_highest_seq(struct store *store)

@@ -20,6 +20,10 @@
  * existed nowhere, which no list shows. */
 #define APPLIED_BASE "applied-base"
 
+/* Reason of the timeline of a run and the contents that it names
+ * (guard/timeline/contents.h). Its tree is no state of the directory. */
+#define CATALOG_TIMELINE "timeline"
+
 /* Beginning of the note of a path that `excludes` left out. */
 #define NOTE_EXCLUSION "left out by --exclude "
 
@@ -104,10 +108,12 @@ bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree);
 int snapshot_covers_path(struct store *store, const struct snapshot *s,
 			 const char *path, struct err *err);
 
-/* Whether a run made this state ("post-run", "during-run", APPLIED_BASE). Such
- * a state never was in the real files, so only its number selects it, never its
- * age. */
+/* Whether a run made this state ("post-run", "during-run", and the hidden
+ * ones). Such a state never was in the real files, so only its number selects
+ * it, never its age. */
 bool snapshot_of_run(const struct snapshot *s);
+/* Whether no list or search shows it: APPLIED_BASE, CATALOG_TIMELINE. */
+bool snapshot_is_hidden(const struct snapshot *s);
 /* Whether the note is about a path that the user excluded. */
 bool snapshot_is_exclusion(const struct note *n);
 /* Text of the note when path (in the root) or a directory above it was purged
@@ -144,6 +150,11 @@ int catalog_replace(struct store *store, const struct snapshot *s,
  * number. */
 int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 		 struct err *err);
+
+/* catalog_load() for a number that the user gave. -ENOENT: CATALOG_TIMELINE,
+ * too. */
+int catalog_load_version(struct store *store, uint64_t seq,
+			 struct snapshot *ret, struct err *err);
 
 /* catalog_load() from another directory than snaps/. */
 int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,

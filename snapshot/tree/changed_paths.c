@@ -130,7 +130,7 @@ static bool load_of_root(struct store *store, uint64_t seq,
 	struct err ignored;
 
 	if (catalog_load(store, seq, &s, &ignored) < 0 ||
-	    strcmp(s.root_path, root_path) != 0)
+	    snapshot_is_hidden(&s) || strcmp(s.root_path, root_path) != 0)
 		return false;
 	*ret = TAKE(s);
 	return true;
@@ -287,7 +287,7 @@ static void add_new(struct update *u, uint64_t seq)
 			(strcmp(s.reason, "during-run") == 0 ? CHANGED_DURING
 							     : 0);
 		b = base_of(u, item.root);
-		if (strcmp(s.reason, APPLIED_BASE) == 0)
+		if (snapshot_is_hidden(&s))
 			item.before = b->seq;
 		else if (b->seq && load_base_tree(u, b) &&
 			 tree_diff(u->store, &b->tree, &s.root,

@@ -315,7 +315,7 @@ static int find_by_seq(struct snapshot_search *f, struct snapshot *ret,
 		       struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
-	int got = catalog_load(f->store, f->time_spec.number, &s, err);
+	int got = catalog_load_version(f->store, f->time_spec.number, &s, err);
 	const char *note;
 
 	if (got < 0)

@@ -1,0 +1,387 @@
+#include "guard/timeline/contents.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/codec.h"
+#include "base/fd.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "guard/timeline/contents_private.h"
+#include "overlay/session_base.h"
+#include "restore/result.h"
+#include "snapshot/store/content.h"
+#include "snapshot/walk/take.h"
+
+#define PER_DIR 1000
+#define STORED_VERSION 1
+
+void contents_path(char ret[CONTENTS_PATH_LEN], uint64_t number)
+{
+	(void)snprintf(ret, CONTENTS_PATH_LEN,
+		       CONTENTS_DIR "/%09" PRIu64 "/%03" PRIu64,
+		       number / PER_DIR, number % PER_DIR);
+}
+
+/* --- open --- */
+
+int contents_load_snapshot(struct store *store, int run_fd, const char *run_id,
+			   struct snapshot *ret, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	AUTO(snapshot) struct snapshot s = {0};
+	struct err why;
+	int got = record_load(run_fd, SESSION_TIMELINE_DIR "/" SESSION_TIMELINE,
+			      SESSION_TIMELINE_DIR, STORED_VERSION, &r, &why);
+
+	if (got == 0)
+		got = catalog_load(
+			store,
+			(uint64_t)record_get_int(&r, SESSION_TIMELINE_KEY), &s,
+			&why);
+	if (got < 0 && got != -ENOENT && got != -EBADMSG) {
+		*err = why;
+		return got;
+	}
+	/* After a power cut the number may belong to another snapshot. */
+	if (got == 0 && strcmp(s.reason, CATALOG_TIMELINE) == 0 &&
+	    strcmp(s.run_id, run_id) == 0)
+		*ret = TAKE(s);
+	return 0;
+}
+
+static struct contents *new_contents(struct store *store)
+{
+	struct contents *c = mem_zalloc(sizeof(*c));
+
+	c->store = store;
+	c->spool_fd = -1;
+	return c;
+}
+
+int contents_open(struct contents **ret, struct store *store,
+		  const struct session *s, struct err *err)
+{
+	struct contents *c = new_contents(store);
+	size_t i;
+
+	c->session = s;
+	for (i = 0; i < s->root_count; i++)
+		*VEC_ADD(&c->roots) = (struct contents_root){
+			mem_strdup(s->roots[i].path), s->roots[i].base,
+			s->roots[i].result};
+	/* The spool first: what leaves it meanwhile is in the snapshot. */
+	c->spool_fd = fd_open_dir(s->fd, TIMELINE_SPOOL);
+	if (timeline_load(&c->timeline, s->fd, err) < 0 ||
+	    contents_load_snapshot(store, s->fd, s->id, &c->stored, err) < 0) {
+		contents_close(&c);
+		return -err->num;
+	}
+	*ret = c;
+	return 0;
+}
+
+static int read_file(struct contents *c, const char *name, struct buf *to,
+		     struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	int got = tree_lookup(c->store, &c->stored.root, name, &e, err);
+
+	if (got == 0 || (got > 0 && !S_ISREG(e.mode)))
+		return fail(err, EBADMSG, "the timeline of run %s has no %s",
+			    c->stored.run_id, name);
+	return got < 0 ? got : content_append(c->store, &e.content, to, err);
+}
+
+static int load_stored(struct contents *c, struct err *err)
+{
+	AUTO(buf) struct buf records = {0}, roots = {0};
+	struct dec d;
+	uint64_t count;
+
+	if (read_file(c, CONTENTS_RECORDS, &records, err) < 0 ||
+	    read_file(c, CONTENTS_ROOTS, &roots, err) < 0)
+		return -err->num;
+	timeline_parse(&c->timeline, &records);
+	d = dec_start(roots.data, roots.len);
+	for (count = dec_var(&d); count && !d.bad; count--) {
+		struct contents_root *root = VEC_ADD(&c->roots);
+
+		root->path = dec_text(&d);
+		root->base = dec_var(&d);
+		root->result = dec_var(&d);
+	}
+	return dec_end(&d)
+		       ? 0
+		       : fail(err, EBADMSG, "the timeline of run %s is damaged",
+			      c->stored.run_id);
+}
+
+int contents_open_stored(struct contents **ret, struct store *store,
+			 const char *run_id, struct err *err)
+{
+	struct contents *c = new_contents(store);
+	auto_free uint64_t *seqs = NULL;
+	size_t count = 0;
+	int got = catalog_list(store, &seqs, &count, err);
+
+	while (got == 0 && !c->stored.seq && count--) {
+		AUTO(snapshot) struct snapshot s = {0};
+		struct err ignored;
+
+		if (catalog_load(store, seqs[count], &s, &ignored) == 0 &&
+		    strcmp(s.reason, CATALOG_TIMELINE) == 0 &&
+		    strcmp(s.run_id, run_id) == 0)
+			c->stored = TAKE(s);
+	}
+	if (got == 0)
+		got = c->stored.seq ? load_stored(c, err)
+				    : fail(err, ENOENT,
+					   "no versions of the time during "
+					   "run %s are kept",
+					   run_id);
+	if (got < 0)
+		contents_close(&c);
+	else
+		*ret = c;
+	return got;
+}
+
+void contents_close(struct contents **contents)
+{
+	struct contents *c = *contents;
+	size_t i;
+
+	if (!c)
+		return;
+	for (i = 0; i < c->roots.count; i++) {
+		free(c->roots.items[i].path);
+		if (c->results)
+			entry_free(&c->results[i]);
+	}
+	free(c->results);
+	VEC_FREE(&c->roots);
+	VEC_FREE(&c->last);
+	fd_close(&c->spool_fd);
+	timeline_free(&c->timeline);
+	snapshot_free(&c->stored);
+	free(c);
+	*contents = NULL;
+}
+
+const struct timeline *contents_timeline(const struct contents *c)
+{
+	return &c->timeline;
+}
+
+const struct contents_root *contents_roots(const struct contents *c,
+					   size_t *ret_count)
+{
+	*ret_count = c->roots.count;
+	return c->roots.items;
+}
+
+const struct timeline_record *contents_record(const struct contents *c,
+					      uint64_t number)
+{
+	/* A record begins with its number. */
+	return sorted_find_number(number, c->timeline.items, c->timeline.count,
+				  sizeof(*c->timeline.items));
+}
+
+/* --- where a content is --- */
+
+static int compare_paths(const void *pa, const void *pb)
+{
+	const struct timeline_record
+		*a = ((const struct contents_last *)pa)->record,
+		*b = ((const struct contents_last *)pb)->record;
+	int order = (a->root > b->root) - (a->root < b->root);
+
+	order = order ? order : strcmp(a->path, b->path);
+	return order ? order
+		     : (a->number > b->number) - (a->number < b->number);
+}
+
+void contents_find_last(struct contents *c)
+{
+	size_t i, count = 0;
+
+	if (c->has_last)
+		return;
+	c->has_last = true;
+	for (i = 0; i < c->timeline.count; i++) {
+		const struct timeline_record *r = &c->timeline.items[i];
+
+		if (r->kind >= TIMELINE_ENTRY && r->kind <= TIMELINE_NONE)
+			*VEC_ADD(&c->last) =
+				(struct contents_last){r->content, r};
+	}
+	VEC_SORT(&c->last, compare_paths);
+	for (i = 0; i < c->last.count; i++) {
+		const struct timeline_record *r = c->last.items[i].record,
+					     *next = NULL;
+
+		if (i + 1 < c->last.count)
+			next = c->last.items[i + 1].record;
+		if (r->kind == TIMELINE_ENTRY && S_ISREG(r->mode) &&
+		    !(next && next->root == r->root &&
+		      strcmp(next->path, r->path) == 0))
+			c->last.items[count++] = c->last.items[i];
+	}
+	c->last.count = count;
+	VEC_SORT(&c->last, sorted_compare_numbers);
+}
+
+static int take_from_layer(struct contents *c, const struct timeline_record *r,
+			   struct entry *ret, struct err *err)
+{
+	auto_free char *layer = session_root_dir(r->root, "upper");
+	auto_close int upper = fd_open_dir(c->session->fd, layer);
+	auto_close int dir = -1;
+	AUTO(entry) struct entry e = {0};
+	const char *name;
+	struct meta m;
+	int got;
+
+	if (upper < 0 || !*r->path)
+		return 0;
+	dir = beneath_parent(upper, r->path, &name, err);
+	if (dir < 0 || meta_get(dir, name, &m) < 0)
+		return 0;
+	if (!S_ISREG(m.mode) || m.ino != r->ino || m.size != r->size ||
+	    timestamp_compare(m.mtime, r->mtime) != 0)
+		return 0;
+	got = result_take_entry(c->store, dir, name, &e, err);
+	/* Replaced or written meanwhile. */
+	if (got == -ENOENT || got == -EBUSY)
+		return 0;
+	if (got < 0)
+		return got;
+	if (e.flags & ENTRY_INCOMPLETE || e.size != r->size ||
+	    timestamp_compare(e.mtime, r->mtime) != 0)
+		return 0;
+	*ret = TAKE(e);
+	return 1;
+}
+
+static int take_from_result(struct contents *c, const struct timeline_record *r,
+			    struct entry *ret, struct err *err)
+{
+	uint64_t seq = c->roots.items[r->root].result;
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry e = {0};
+	struct entry *tree;
+	struct err ignored;
+	int got;
+
+	if (!seq)
+		return 0;
+	if (!c->results)
+		c->results = mem_zalloc(c->roots.count * sizeof(*c->results));
+	tree = &c->results[r->root];
+	if (!tree->mode && catalog_load(c->store, seq, &s, &ignored) == 0)
+		entry_copy(tree, &s.root);
+	got = tree->mode ? tree_lookup(c->store, tree, r->path, &e, err) : 0;
+	if (got <= 0)
+		return got;
+	if (!S_ISREG(e.mode) || e.flags & ENTRY_INCOMPLETE ||
+	    e.size != r->size || timestamp_compare(e.mtime, r->mtime) != 0)
+		return 0;
+	*ret = TAKE(e);
+	return 1;
+}
+
+int contents_standing(struct contents *c, uint64_t number, struct entry *ret,
+		      struct err *err)
+{
+	struct contents_last *end, *l;
+	int got = 0;
+
+	contents_find_last(c);
+	end = c->last.items + c->last.count;
+	l = sorted_find_number(number, c->last.items, c->last.count,
+			       sizeof(*l));
+	for (; l && l < end && l->content == number && got == 0; l++) {
+		if (l->record->root >= c->roots.count)
+			continue;
+		got = take_from_result(c, l->record, ret, err);
+		if (got == 0 && c->session)
+			got = take_from_layer(c, l->record, ret, err);
+	}
+	return got;
+}
+
+static int take_stored(struct contents *c, uint64_t number, struct entry *ret,
+		       struct err *err)
+{
+	char path[CONTENTS_PATH_LEN];
+
+	contents_path(path, number);
+	return c->stored.seq
+		       ? tree_lookup(c->store, &c->stored.root, path, ret, err)
+		       : 0;
+}
+
+static int take_spooled(struct contents *c, uint64_t number, struct entry *ret,
+			struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	char name[24];
+
+	if (c->spool_fd < 0)
+		return 0;
+	(void)snprintf(name, sizeof(name), "%" PRIu64, number);
+	if (fd_exists(c->spool_fd, name) &&
+	    take_entry(c->store, c->spool_fd, name, NULL, ret, err) == 0)
+		return 1;
+	if (fd_exists(c->spool_fd, name))
+		return -err->num;
+	/* An importer may have moved it to the store meanwhile. */
+	if (contents_load_snapshot(c->store, c->session->fd, c->session->id, &s,
+				   err) < 0)
+		return -err->num;
+	if (s.seq == c->stored.seq && entry_equal(&s.root, &c->stored.root))
+		return 0;
+	snapshot_free(&c->stored);
+	c->stored = TAKE(s);
+	return take_stored(c, number, ret, err);
+}
+
+int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
+		   struct err *err)
+{
+	const struct timeline_record *r = contents_record(c, number);
+	AUTO(entry) struct entry e = {0};
+	int got = 1;
+
+	if (!r || r->kind != TIMELINE_ENTRY || !S_ISREG(r->mode))
+		return 0;
+	if (r->size || r->content != number)
+		got = take_stored(c, number, &e, err);
+	if (got == 0)
+		got = take_spooled(c, number, &e, err);
+	if (got == 0)
+		got = contents_standing(c, number, &e, err);
+	if (got <= 0)
+		return got;
+	*ret = (struct entry){
+		.name = mem_strdup(path_name(r->path)),
+		.mode = r->mode,
+		.uid = r->uid,
+		.gid = r->gid,
+		.mtime = r->mtime,
+		.size = e.size,
+		.content = e.content,
+		.attrs = e.attrs,
+	};
+	return 1;
+}
