@@ -403,6 +403,24 @@ const char *text_time(struct timestamp when)
 	return out;
 }
 
+const char *text_moment(struct timestamp when)
+{
+	char *out = next_text_buffer();
+	time_t sec = (time_t)when.sec, now = time(NULL);
+	struct tm tm, today;
+	bool is_today;
+	size_t len;
+
+	if (!localtime_r(&sec, &tm) || !localtime_r(&now, &today))
+		return text_time(when);
+	is_today = tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year;
+	len = strftime(out, TEXT_BUFFER_LEN,
+		       is_today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
+	(void)snprintf(out + len, TEXT_BUFFER_LEN - len, ".%u",
+		       when.nsec / 100000000);
+	return out;
+}
+
 bool text_unhex(unsigned char *to, const char *text, size_t len)
 {
 	size_t i;

@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "snapshot/tree/catalog.h"
 
+#define NS UINT64_C(1000000000)
+
 /* Reads digits; false for no digits or too many. */
 static bool parse_decimal(const char **at, uint64_t *ret)
 {
@@ -102,21 +104,38 @@ static bool parse_ago(const char *text, struct timestamp now,
 	if (count > INT64_MAX / 2 / (uint64_t)seconds)
 		return false;
 	ret->time.sec -= (int64_t)count * seconds;
+	ret->begin = ret->time;
 	return true;
 }
 
-static bool parse_clock(const char **at, struct tm *tm)
+/* *unit: ns that the text leaves open. */
+static bool parse_clock(const char **at, struct tm *tm, uint64_t *unit)
 {
 	tm->tm_sec = 59;
+	*unit = 60 * NS;
 	if (!parse_fixed_decimal(at, 2, &tm->tm_hour) || *(*at)++ != ':' ||
 	    !parse_fixed_decimal(at, 2, &tm->tm_min))
 		return false;
 	if (**at == ':') {
 		(*at)++;
+		*unit = NS;
 		if (!parse_fixed_decimal(at, 2, &tm->tm_sec))
 			return false;
 	}
 	return tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec < 61;
+}
+
+/* ".412" after a second: *ret is set to the first ns of it. */
+static bool parse_fraction(const char **at, uint64_t *unit, uint64_t *ret)
+{
+	*ret = 0;
+	if (*unit != NS || **at != '.')
+		return true;
+	while (isdigit((unsigned char)*++*at) && *unit > 1) {
+		*unit /= 10;
+		*ret += *unit * (uint64_t)(**at - '0');
+	}
+	return *unit < NS;
 }
 
 static bool parse_date(const char **at, struct tm *tm)
@@ -161,6 +180,7 @@ static bool parse_time(const char *text, struct timestamp now,
 	struct tm tm;
 	bool dated = text[0] && text[1] && text[2] != ':';
 	bool utc = false;
+	uint64_t unit = 86400 * NS, fraction = 0;
 	int day;
 
 	if (!localtime_r(&clock, &tm))
@@ -174,12 +194,14 @@ static bool parse_time(const char *text, struct timestamp now,
 			return false;
 		text++;
 		skip_spaces(&text);
-		if (!parse_clock(&text, &tm))
+		if (!parse_clock(&text, &tm, &unit) ||
+		    !parse_fraction(&text, &unit, &fraction))
 			return false;
 		utc = *text == 'Z';
 		text += utc;
 	}
-	if (!dated && !parse_clock(&text, &tm))
+	if (!dated && (!parse_clock(&text, &tm, &unit) ||
+		       !parse_fraction(&text, &unit, &fraction)))
 		return false;
 	tm.tm_isdst = -1;
 	day = tm.tm_mday;
@@ -187,8 +209,15 @@ static bool parse_time(const char *text, struct timestamp now,
 	/* mktime(3) would turn 2026-02-30 into March 2. */
 	if (*text || clock == (time_t)-1 || tm.tm_mday != day)
 		return false;
-	*ret = (struct time_spec){.kind = TIME_SPEC_TIME,
-				  .time = {.sec = clock, .nsec = 999999999}};
+	*ret = (struct time_spec){
+		.kind = TIME_SPEC_TIME,
+		.time = {.sec = clock, .nsec = NS - 1},
+		.begin = {.sec = clock, .nsec = (uint32_t)fraction},
+	};
+	if (unit < NS)
+		ret->time.nsec = (uint32_t)(fraction + unit - 1);
+	else
+		ret->begin.sec -= (int64_t)(unit / NS) - 1;
 	return true;
 }
 

@@ -34,6 +34,7 @@ struct time_spec {
 	enum time_spec_kind kind;
 	uint64_t number;
 	struct timestamp time;
+	struct timestamp begin; /* of the day, minute, ... that ends there */
 };
 
 /* Parses text; `now` is the clock to count back from. -EDOM: not

@@ -550,6 +550,10 @@ static void test_what_is_not_understood(void **state)
 		"14:60",
 		"2026-11-21Z",
 		"2026-11-21T14:30:00Zx",
+		"14:30.5",
+		"14:30:05.",
+		"14:30:05.1234567890",
+		"14:30:05,1",
 		"a",
 	};
 	size_t i;
@@ -584,6 +588,43 @@ static void test_time_alone_is_today(void **state)
 	ok(time_spec_parse("14:30", now, &w, &err));
 	assert_int_equal(w.kind, TIME_SPEC_TIME);
 	assert_int_equal(w.time.sec, local("2026-11-21 14:30:59"));
+}
+
+/* A time stands for the end of the unit that its text names. */
+static void test_a_time_has_its_unit(void **state)
+{
+	static const struct {
+		const char *text, *begin;
+		int64_t seconds; /* 0: less, from begin_ns to end_ns */
+		uint32_t begin_ns, end_ns;
+	} all[] = {
+		{"2026-11-21", "2026-11-21 00:00:00", 86400, 0, 0},
+		{"2026-11-21 14:30", "2026-11-21 14:30:00", 60, 0, 0},
+		{"14:30", "2026-11-21 14:30:00", 60, 0, 0},
+		{"14:30:05", "2026-11-21 14:30:05", 1, 0, 0},
+		{"14:30:05.4", "2026-11-21 14:30:05", 0, 400000000, 499999999},
+		{"14:30:05.000", "2026-11-21 14:30:05", 0, 0, 999999},
+		{"2026-11-21T14:30:05.999999999", "2026-11-21 14:30:05", 0,
+		 999999999, 999999999},
+	};
+	struct timestamp now = {.sec = local("2026-11-21 18:00:00")};
+	struct time_spec w;
+	struct err err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		int64_t begin = local(all[i].begin), more = all[i].seconds;
+
+		ok(time_spec_parse(all[i].text, now, &w, &err));
+		assert_int_equal(w.begin.sec, begin);
+		assert_int_equal(w.begin.nsec, all[i].begin_ns);
+		assert_int_equal(w.time.sec, more ? begin + more - 1 : begin);
+		assert_int_equal(w.time.nsec, more ? 999999999 : all[i].end_ns);
+	}
+	ok(time_spec_parse("5m", now, &w, &err));
+	assert_int_equal(w.begin.sec, now.sec - 300);
+	assert_int_equal(w.time.sec, now.sec - 300);
 }
 
 static void test_yesterday_is_the_day_before(void **state)
@@ -658,6 +699,7 @@ int main(void)
 		T(test_what_is_not_understood),
 		T(test_z_means_utc),
 		T(test_time_alone_is_today),
+		T(test_a_time_has_its_unit),
 		T(test_yesterday_is_the_day_before),
 		T(test_a_damaged_snapshot_is_passed_over),
 		T(test_notes_count_for_what_is_below),
