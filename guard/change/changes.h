@@ -29,6 +29,8 @@
 #define CHANGES_WORKTREE_FIRST 0x20000u
 /* A file that `git worktree add` wrote, as it was written. */
 #define CHANGES_CHECKOUT 0x40000u
+/* A power cut may have damaged the file: torn.h. */
+#define CHANGES_TORN 0x80000u
 /* The key of the noise globs in the run's record; "~/" in front: in the home
  * directory. */
 #define CHANGES_NOISE_GLOB "noise"

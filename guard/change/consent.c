@@ -280,13 +280,14 @@ static void judge_entry(const struct consent_root *root, const char *path,
 		.named = named,
 		.hooks = root->hooks,
 		.links = root->links,
+		.torn = c && c->flags & CHANGES_TORN,
 		.read = read_entry,
 		.exists = entry_exists,
 		.arg = &j,
 	};
 
-	if (!(c && c->flags & CHANGES_CHECKOUT) &&
-	    (!root->home || !changes_is_cache(path)))
+	if (f.torn || (!(c && c->flags & CHANGES_CHECKOUT) &&
+		       (!root->home || !changes_is_cache(path))))
 		risk_judge_critical(&f, ret);
 }
 

@@ -12,6 +12,7 @@
 #include "guard/retention/retire.h"
 #include "guard/state/storing.h"
 #include "guard/change/resolve_run.h"
+#include "guard/change/torn.h"
 #include "guard/change/recover.h"
 
 /* Files in one line. */
@@ -240,16 +241,22 @@ static void print_table(struct session_list *list,
 	else if (list->count == 0)
 		output_print("no run in %s is pending", text_quote(o->project));
 	for (i = 0; i < list->count; i++) {
+		AUTO(changes) struct changes changes = CHANGES_NONE;
 		struct session *s = &list->items[i];
+		struct err ignored;
 
 		if (resolve_run_is_running(s)) {
 			output_hint("%s is still running", session_label(s));
 			print_unseen_edits(o->context, s);
-		} else if (s->state == RUN_INTERRUPTED)
+		} else if (s->state == RUN_INTERRUPTED) {
 			output_hint(
 				"%s was interrupted: guard or the machine "
 				"stopped before it ended; its changes are kept",
 				session_label(s));
+			if (changes_load(s, &o->context->state, &changes,
+					 &ignored) == 0)
+				torn_report(s, &changes);
+		}
 	}
 	print_overlaps(list, o, NULL);
 }

@@ -183,6 +183,7 @@ json_t *jsonout_change(const struct change_list *list, const struct change *c)
 	jsonout_bool(object, "setid", c->flags & CHANGE_SETID);
 	jsonout_bool(object, "changed_here", c->flags & CHANGES_EDITED);
 	jsonout_bool(object, "unreadable", c->flags & CHANGE_UNREADABLE);
+	jsonout_bool(object, "torn", c->flags & CHANGES_TORN);
 	if (m && c->kind == CHANGE_DELETED)
 		jsonout_text(object, "moved_to", m->to);
 	else if (m)

@@ -314,6 +314,7 @@ static void add_home_losses(const struct judgement *j, struct verdict *v)
 static void add_risks(const struct judgement *j, enum risk_level level,
 		      struct verdict *v)
 {
+	static const struct match torn = {.id = "torn"};
 	const struct match wanted = {.level = level};
 	size_t n = count_entries(j, &wanted), i, k;
 	const char *id = level == RISK_CRITICAL ? "critical" : "high";
@@ -338,9 +339,10 @@ static void add_risks(const struct judgement *j, enum risk_level level,
 	}
 	if (n > 1) {
 		buf_printf(&text, "%zu %s", n,
-			   level == RISK_CRITICAL
-				   ? "changes act without being asked"
-				   : "changes to look at first");
+			   level != RISK_CRITICAL ? "changes to look at first"
+			   : count_entries(j, &torn) == n
+				   ? "files may be torn by a power cut"
+				   : "changes act without being asked");
 		add_names(j, &wanted, n, &text);
 	}
 	if (n == 1 && text_width(buf_text(&text)) > VERDICT_COLUMNS) {

@@ -410,8 +410,9 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 	if (e->judged || !v->root)
 		return;
 	e->judged = true;
-	if (c->flags & CHANGES_CHECKOUT ||
-	    (v->home && changes_is_cache(c->path)))
+	if (!(c->flags & CHANGES_TORN) &&
+	    (c->flags & CHANGES_CHECKOUT ||
+	     (v->home && changes_is_cache(c->path))))
 		return;
 	know_places(v);
 	named = worktrees_judged_path(v->root, c->path, v->hooks);
@@ -428,6 +429,7 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 		.acl = (c->flags & CHANGE_ACL) != 0,
 		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
 		.special = (c->flags & CHANGE_SETID) != 0,
+		.torn = (c->flags & CHANGES_TORN) != 0,
 		.read = read_judged_side,
 		.exists = judged_side_exists,
 		.twin = find_twin(v, c),
@@ -441,7 +443,7 @@ bool view_is_suspect(struct view *v, const struct view_entry *e)
 	const struct change *c = e->change;
 	size_t i;
 
-	if (e->judged || !c->now.mode)
+	if (e->judged || !c->now.mode || c->flags & CHANGES_TORN)
 		return !e->judged;
 	if (c->flags & CHANGES_CHECKOUT ||
 	    (v->home && changes_is_cache(c->path)))

@@ -70,6 +70,7 @@ struct risk_file {
 	bool acl; /* has a new ACL */
 	bool same_time; /* mtime is equal */
 	bool special; /* new set-id bits or capabilities */
+	bool torn; /* a power cut may have damaged the bytes */
 	/* Reads the bytes or a link's target, before or (now) after; false: not
 	 * readable. */
 	bool (*read)(void *arg, bool now, struct buf *to);

@@ -186,6 +186,8 @@ void risk_judge_entry(const struct risk_file *f, struct risks *ret)
 
 	if (f->special)
 		add_shape(ret, "set-id");
+	if (f->torn)
+		add_shape(ret, "torn");
 	if (f->acl && f->old_mode)
 		add_shape(ret, "acl");
 	if (S_ISFIFO(now) || S_ISSOCK(now) || S_ISCHR(now) || S_ISBLK(now))

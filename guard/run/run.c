@@ -56,10 +56,13 @@ static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 	if (run->self != getpid()) {
 		run->self = getpid();
 		run->run_versions.interval_ms = 0;
+		run_syncs_begin(&run->run_syncs, &run->session);
 		budget_in_child(&run->budget);
 	}
 	freezer_resume_abandoned(run->session.fd);
 	run_versions_tick(&run->run_versions);
+	if (!run->options->copy_dir)
+		run_syncs_tick(&run->run_syncs);
 	run->over_budget =
 		run->over_budget || budget_tick(&run->budget, ret_next_ms);
 	return run->over_budget ? SANDBOX_KILL : SANDBOX_CONTINUE;
@@ -108,7 +111,9 @@ static int release_and_wait(struct run *run, struct timestamp start,
 		return -err->num;
 	run_versions_begin(&run->run_versions, &run->session,
 			   run->options->versions_ms);
+	run_syncs_begin(&run->run_syncs, &run->session);
 	got = sandbox_wait(run->sandbox, watch_run, run, ret, err);
+	run_syncs_end(&run->run_syncs);
 	run_versions_end(&run->run_versions);
 	budget_end(&run->budget);
 	return got;

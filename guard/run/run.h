@@ -13,6 +13,7 @@
 #include "guard/state/context.h"
 #include "guard/state/exit_status.h"
 #include "guard/run/budget.h"
+#include "guard/run/run_syncs.h"
 #include "guard/run/run_versions.h"
 #include "guard/sandbox/grant.h"
 #include "guard/sandbox/places.h"
@@ -48,6 +49,7 @@ struct run {
 	struct budget budget;
 	bool over_budget;
 	struct run_versions run_versions;
+	struct run_syncs run_syncs;
 	struct timestamp begun;
 	/* From the release of the command to the summary the signals that end a
 	 * program are blocked. */

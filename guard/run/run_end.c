@@ -488,7 +488,7 @@ int run_end(struct run *run, int status, struct err *err)
 	struct changes *shown = &changes;
 	struct session *s = &run->session;
 	const bool visit = run->options->exec_project;
-	struct err ignored;
+	struct err ignored, why;
 	bool any, acted, in_effect, obeyed, kept = false;
 	int got;
 
@@ -529,6 +529,8 @@ int run_end(struct run *run, int status, struct err *err)
 		return 0;
 	}
 	sandbox_unmount(run->sandbox);
+	if (run_syncs_final(s, &why) < 0)
+		report_warning("%s", why.text);
 	session_open_work(s);
 	reserve_release(run->context.state.fd);
 	if (((any || !run->results_before) &&

@@ -19,6 +19,7 @@
 #include "guard/change/moved_dirs.h"
 #include "guard/change/recover.h"
 #include "guard/change/resolve_run.h"
+#include "guard/change/torn.h"
 #include "guard/run/run.h"
 #include "guard/state/moved_project.h"
 #include "guard/state/report.h"
@@ -178,8 +179,11 @@ static int resume_session(struct run *run, struct err *err)
 	    (context_store(&run->context, STORE_WRITE, err) < 0 ||
 	     moved_dirs_restore(&run->session, run->context.store, err) < 0))
 		return -err->num;
-	if (!run->options->copy_dir)
+	if (!run->options->copy_dir) {
 		record_set(&run->session.more, RUN_TEST, NULL);
+		if (torn_keep(&run->context.state, &run->session, err) < 0)
+			return -err->num;
+	}
 	if (run->options->exec_project)
 		run->read_only_exec = read_only_exec_begin(&run->session);
 	if (late_base_widen(&run->context, &run->session, err) < 0)
@@ -339,6 +343,7 @@ static int open_session(struct run *run, struct err *err)
 		     ? resume_session(run, err)
 		     : new_session(run, buf_text(&command), err)) < 0)
 		return -err->num;
+	record_set(&run->session.more, TORN_KNOWN, "1");
 	if (run->options->exec_project)
 		return 0;
 	if (run->options->name)

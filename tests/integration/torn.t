@@ -1,0 +1,227 @@
+#!/bin/sh
+# After a power cut no plain apply writes a file that the cut may have damaged
+# over the user's file. The layer is synced while the run writes; whatever is
+# newer than the last sync is torn: marked in every list, and applied only by
+# name. A killed guard without a cut tears nothing.
+# users: one
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+rm -rf nested
+git init -q .
+other=$HOME/other
+mkdir "$other" sub
+
+mkfifo "$T/go" "$T/on"
+
+# live FIRST SECOND [OPTIONS]: a live run $run that has done FIRST; go: SECOND
+live() {
+	first=$1 second=$2
+	shift 2
+	guard run -q --rw "$T" "$@" -- sh -c "$first
+		echo >'$T/go'; read -r _ <'$T/on'
+		$second
+		echo >'$T/go'; exec sleep 600" >/dev/null 2>&1 &
+	runner=$!
+	read -r _ <"$T/go"
+	run=$(guard status -q | head -n 1)
+	at_run=$state/runs/$run
+}
+go() {
+	echo >"$T/on"
+	read -r _ <"$T/go"
+}
+
+# die: guard and its run are killed
+die() {
+	kill -9 "$runner"
+	wait "$runner" 2>/dev/null
+	settle
+}
+
+# reboot [TIME]: the machine stopped; TIME: of the last sync
+reboot() {
+	[ $# -eq 0 ] || printf 'guard-synced 1\nboot=now\ntime=%s\n' "$1" \
+		>"$at_run/synced-at"
+	sed -i 's/^boot=.*/boot=of-yesterday/' "$at_run/record" "$at_run"/synced-at*
+}
+
+# now: a time between what is written before and afterwards, by the clock of
+# the kernel's ticks
+now() {
+	touch "$T/before"
+	until touch "$T/after" && find "$T/after" -newer "$T/before" | grep -q .; do
+		:
+	done
+	date -r "$T/after" +%s.%N
+}
+
+# commit: the user's files have copies
+commit() {
+	git add -A
+	git commit -qm x
+}
+
+# marked: the torn files of the run
+marked() {
+	guard diff --json "$run" 2>/dev/null | perl -MJSON::PP -0777 -ne '
+		sub walk {
+			my ($x) = @_;
+			push @torn, $x->{path} if ref $x eq "HASH" && $x->{torn};
+			walk($_) for ref $x eq "HASH" ? values %$x
+				: ref $x eq "ARRAY" ? @$x : ();
+		}
+		walk(decode_json($_));
+		print join(" ", sort @torn), "\n"'
+}
+
+
+# --- the times of syncs ---
+
+for f in early late mode gone; do echo user >$f; done
+commit
+live 'echo run >>early; echo new >new; chmod 600 mode; rm gone' \
+	'echo run >>late; : >sub/empty; ln -s late link'
+no 'a young run is not synced yet' test -e "$at_run/synced-at"
+until [ -e "$at_run/synced-at" ]; do sleep 0.1; done
+go
+die
+is "$(marked)" '' 'a killed guard tears nothing'
+gives 0 'apply of the run of a killed guard asks nothing' guard apply -n "$run"
+reboot
+is "$(marked)" 'late sub/empty' 'after a cut the files since the sync are torn'
+gives 0 'status names them' guard status
+says "$err" "2 files of run $run may be torn"
+gives 0 'diff says what it means' guard diff "$run"
+says "$out" 'may be torn: the machine stopped'
+says "$err" "guard discard $run PATH"
+gives 0 'a patch has them, with a warning' guard patch "$run"
+says "$err" "2 files of run $run may be torn"
+gives 1 'a plain apply refuses them' guard apply -y "$run"
+says "$err" "'late' may be torn"
+says "$err" '--except critical'
+is "$(cat early late)" "$(echo user; echo user)" 'and writes nothing'
+gives 0 'an apply without them is accepted' \
+	guard apply -y --except critical "$run"
+is "$(cat early late)" "$(printf 'user\nrun\nuser')" 'and writes the others'
+no 'a torn new file is left out' test -e sub/empty
+gives 1 'a directory does not name what is in it' guard apply -y "$run" sub
+gives 0 'a file that is named is applied' guard apply -y "$run" late
+is "$(cat late)" "$(printf 'user\nrun')" 'with its bytes'
+gives 0 'so is one by the rule' guard apply -y --yes-to torn "$run" sub
+ok 'it is there' test -e sub/empty
+guard discard -y -q "$run" 2>/dev/null
+
+# --- a run that goes on ---
+
+for f in a b c; do echo user >$f; done
+commit
+live : 'echo run >>a; echo run >>b; echo run >>c'
+at=$(now)
+go
+die
+reboot "$at"
+gives 0 'a torn run can be continued' guard run -q --continue="$run" -- sh -c '
+	echo more >>a; echo whole >B; mv B b; chmod 600 c; echo next >d'
+is "$(marked)" 'a c' 'what the run wrote anew is torn no more, the rest is'
+gives 1 'a plain apply of the ended run refuses them' guard apply -y "$run"
+gives 0 'a path can be discarded' guard discard -y "$run" c
+is "$(marked)" a 'the discarded path is no change'
+gives 0 'the rest is applied without it' guard apply -y --except critical "$run"
+is "$(cat a b)" "$(echo user; echo whole)" 'the torn file stays'
+guard discard -y -q "$run" 2>/dev/null
+live 'echo run >old' : -q
+die
+reboot
+is "$(marked)" old 'without a sync everything since the start is torn'
+rm -f "$at_run/synced-at"
+echo 'guard-synced 1' >"$at_run/synced-at"
+is "$(marked)" old 'the same with a damaged record of syncs'
+ok 'a torn run can be discarded' guard discard -y -q "$run"
+
+# --- runs that had ended ---
+
+run=$(guard run -q --name over -- sh -c 'echo run >>a' && guard status -q)
+at_run=$state/runs/$run
+settle
+reboot
+is "$(marked)" '' 'a stored result has no torn file'
+sed -i 's/^stored=.*/stored=older/' "$at_run/record"
+is "$(marked)" '' 'the layer of an ended run is on disk'
+rm "$at_run/synced-at"
+is "$(marked)" a 'unless the machine stopped before its last sync'
+sed -i '/^syncs=/d' "$at_run/record"
+is "$(marked)" '' 'an earlier guard synced the layer in any case'
+guard discard -y -q "$run"
+
+# --- other directories ---
+
+echo user >"$other/x"
+mkdir -p "$HOME/.config"
+echo user >"$HOME/.config/x"
+live : "echo run >>'$other/x'; echo run >>'$HOME/.config/x'; echo run >>a" \
+	--cow "$other"
+at=$(now)
+go
+die
+reboot "$at"
+is "$(marked)" '.config/x a x' 'so are those of --cow and of the home directory'
+gives 1 'a plain apply refuses those of all directories' guard apply -y "$run"
+says "$err" 'x'"'"' may be torn'
+is "$(cat "$other/x")" user 'it writes nothing there'
+gives 1 'a directory of the home is refused, too' \
+	guard apply -y "$run" "$HOME/.config"
+is "$(cat "$HOME/.config/x")" user 'it writes nothing there either'
+guard discard -y -q "$run"
+
+# --- random cuts ---
+
+# Each file has a first and a last line. The cut leaves each file that was
+# written after the sync whole, empty, half, or full of NULs.
+whole() {
+	perl -0777 -ne 'exit(!/\A(begin\n(x*\n)*end\n|user\n)\z/)' "$1"
+}
+write='w() { { echo begin; head -c $2 /dev/zero | tr "\0" x
+		echo; echo end; } >$1; }'
+tear='srand(shift); for (@ARGV) {
+	my ($how, $size) = (int(rand(4)), -s $_);
+	truncate($_, 0) if $how == 1;
+	truncate($_, 1 + int(rand($size - 1))) if $how == 2;
+	next unless $how == 3;
+	truncate($_, 0);
+	truncate($_, $size);
+}'
+seed=${TORN_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d " ")}
+echo "# seed $seed"
+for round in 1 2 3 4 5 6; do
+	rm -rf cut
+	mkdir -p cut/sub
+	for i in 1 2 3 4 5 6; do echo user >cut/$i; done
+	commit
+	live "$write; w cut/1 900; w cut/2 9000; w cut/sub/1 20; rm cut/3" \
+		"$write; w cut/2 70; w cut/t 5000; mv cut/t cut/4
+		w cut/sub/2 7000; mkdir cut/new; w cut/new/1 4096; rm cut/5
+		mv cut/6 cut/moved; w cut/moved 50"
+	at=$(now)
+	go
+	die
+	u=$at_run/upper/cut
+	perl -e "$tear" $((seed + round)) "$u/2" "$u/4" "$u/sub/2" "$u/new/1" \
+		"$u/moved"
+	reboot "$at"
+	[ "$round" -le 3 ] ||
+		guard run -q --continue="$run" -- sh -c 'echo x >>cut/x' ||
+		exit 99
+	gives 1 "a plain apply is refused after cut $round" guard apply -y "$run"
+	gives 0 "the rest of it is applied ($round)" \
+		guard apply -y --except critical "$run"
+	rm -f cut/x
+	for f in cut/* cut/*/*; do
+		[ -d "$f" ] || whole "$f" || flunk "$f is damaged ($round)"
+	done
+	ok "what the sync had is there ($round)" cmp cut/1 "$u/1"
+	guard discard -y -q "$run" 2>/dev/null
+done
+finish
