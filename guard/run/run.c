@@ -57,12 +57,14 @@ static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 		run->self = getpid();
 		run->run_versions.interval_ms = 0;
 		run_syncs_begin(&run->run_syncs, &run->session);
+		run->run_import.session = NULL;
 		budget_in_child(&run->budget);
 	}
 	freezer_resume_abandoned(run->session.fd);
 	run_versions_tick(&run->run_versions);
 	if (!run->options->copy_dir)
 		run_syncs_tick(&run->run_syncs);
+	run_import_tick(&run->run_import);
 	run->over_budget =
 		run->over_budget || budget_tick(&run->budget, ret_next_ms);
 	return run->over_budget ? SANDBOX_KILL : SANDBOX_CONTINUE;
@@ -112,9 +114,12 @@ static int release_and_wait(struct run *run, struct timestamp start,
 	run_versions_begin(&run->run_versions, &run->session,
 			   run->options->versions_ms);
 	run_syncs_begin(&run->run_syncs, &run->session);
+	run_import_begin(&run->run_import,
+			 run->options->copy_dir ? NULL : &run->session);
 	got = sandbox_wait(run->sandbox, watch_run, run, ret, err);
 	run_syncs_end(&run->run_syncs);
 	run_versions_end(&run->run_versions);
+	run_import_end(&run->run_import);
 	budget_end(&run->budget);
 	return got;
 }

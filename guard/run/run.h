@@ -14,6 +14,7 @@
 #include "guard/state/exit_status.h"
 #include "guard/run/budget.h"
 #include "guard/run/run_syncs.h"
+#include "guard/run/run_import.h"
 #include "guard/run/run_versions.h"
 #include "guard/sandbox/grant.h"
 #include "guard/sandbox/places.h"
@@ -50,6 +51,7 @@ struct run {
 	bool over_budget;
 	struct run_versions run_versions;
 	struct run_syncs run_syncs;
+	struct run_import run_import;
 	struct timestamp begun;
 	/* From the release of the command to the summary the signals that end a
 	 * program are blocked. */

@@ -317,13 +317,15 @@ static void drop_unchanged_run(struct run *run, const struct changes *changes)
 	report_storing(run);
 	/* Files in its private /tmp are a result too, of a kind. */
 	kept = home->count || holds_files(run->session.fd, "tmp", 0) ||
-	       holds_files(run->session.fd, "var-tmp", 0);
+	       holds_files(run->session.fd, "var-tmp", 0) ||
+	       import_spooled(run->session.fd, 0) >= 0;
 	/* The snapshot worker may still be about to write in it: the directory
 	 * itself is removed later. */
 	if (session_trash(&run->session, run->context.state.runs_fd,
 			  run->context.state.trash_fd,
 			  kept ? "unchanged" : SESSION_TRASH_EMPTY, &err) < 0)
 		report_error(&err);
+	run_import_rest(&run->session);
 }
 
 static int load_run_changes(struct run *run, struct changes *changes,
@@ -558,6 +560,7 @@ int run_end(struct run *run, int status, struct err *err)
 	else
 		run->ui->summary_begin();
 	report_git(s, &git);
+	run_import_rest(s);
 	retire_runs(&run->context, false);
 	return got;
 }

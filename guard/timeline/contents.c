@@ -13,6 +13,8 @@
 #include "base/beneath.h"
 #include "base/codec.h"
 #include "base/fd.h"
+#include "base/lock.h"
+#include "base/record.h"
 #include "base/sorted.h"
 #include "base/text.h"
 #include "guard/timeline/contents_private.h"
@@ -24,17 +26,21 @@
 #define PER_DIR 1000
 #define STORED_VERSION 1
 
-void contents_path(char ret[CONTENTS_PATH_LEN], uint64_t number)
+/* The path of a content in the tree; of its directory. */
+#define PATH_LEN 32
+#define DIR_LEN (sizeof(CONTENTS_DIR "/") - 1 + 9)
+
+static void make_path(char ret[PATH_LEN], uint64_t number)
 {
-	(void)snprintf(ret, CONTENTS_PATH_LEN,
-		       CONTENTS_DIR "/%09" PRIu64 "/%03" PRIu64,
+	(void)snprintf(ret, PATH_LEN, CONTENTS_DIR "/%09" PRIu64 "/%03" PRIu64,
 		       number / PER_DIR, number % PER_DIR);
 }
 
 /* --- open --- */
 
-int contents_load_snapshot(struct store *store, int run_fd, const char *run_id,
-			   struct snapshot *ret, struct err *err)
+/* The snapshot that timeline/stored names; an empty one if there is none. */
+static int load_snapshot(struct store *store, int run_fd, const char *run_id,
+			 struct snapshot *ret, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	AUTO(snapshot) struct snapshot s = {0};
@@ -81,7 +87,7 @@ int contents_open(struct contents **ret, struct store *store,
 	/* The spool first: what leaves it meanwhile is in the snapshot. */
 	c->spool_fd = fd_open_dir(s->fd, TIMELINE_SPOOL);
 	if (timeline_load(&c->timeline, s->fd, err) < 0 ||
-	    contents_load_snapshot(store, s->fd, s->id, &c->stored, err) < 0) {
+	    load_snapshot(store, s->fd, s->id, &c->stored, err) < 0) {
 		contents_close(&c);
 		return -err->num;
 	}
@@ -164,10 +170,13 @@ void contents_close(struct contents **contents)
 		return;
 	for (i = 0; i < c->roots.count; i++) {
 		free(c->roots.items[i].path);
-		if (c->results)
-			entry_free(&c->results[i]);
+		if (c->results) {
+			lookup_free(&c->results[i].lookup);
+			entry_free(&c->results[i].tree);
+		}
 	}
 	free(c->results);
+	tree_editor_free(&c->editor);
 	VEC_FREE(&c->roots);
 	VEC_FREE(&c->last);
 	fd_close(&c->spool_fd);
@@ -279,7 +288,7 @@ static int take_from_result(struct contents *c, const struct timeline_record *r,
 	uint64_t seq = c->roots.items[r->root].result;
 	AUTO(snapshot) struct snapshot s = {0};
 	AUTO(entry) struct entry e = {0};
-	struct entry *tree;
+	struct contents_result *result;
 	struct err ignored;
 	int got;
 
@@ -287,10 +296,15 @@ static int take_from_result(struct contents *c, const struct timeline_record *r,
 		return 0;
 	if (!c->results)
 		c->results = mem_zalloc(c->roots.count * sizeof(*c->results));
-	tree = &c->results[r->root];
-	if (!tree->mode && catalog_load(c->store, seq, &s, &ignored) == 0)
-		entry_copy(tree, &s.root);
-	got = tree->mode ? tree_lookup(c->store, tree, r->path, &e, err) : 0;
+	result = &c->results[r->root];
+	if (!result->tree.mode &&
+	    catalog_load(c->store, seq, &s, &ignored) == 0) {
+		entry_copy(&result->tree, &s.root);
+		result->lookup.store = c->store;
+		result->lookup.root = &result->tree;
+	}
+	got = result->tree.mode ? lookup_find(&result->lookup, r->path, &e, err)
+				: 0;
 	if (got <= 0)
 		return got;
 	if (!S_ISREG(e.mode) || e.flags & ENTRY_INCOMPLETE ||
@@ -320,12 +334,12 @@ int contents_standing(struct contents *c, uint64_t number, struct entry *ret,
 	return got;
 }
 
-static int take_stored(struct contents *c, uint64_t number, struct entry *ret,
-		       struct err *err)
+int contents_stored(struct contents *c, uint64_t number, struct entry *ret,
+		    struct err *err)
 {
-	char path[CONTENTS_PATH_LEN];
+	char path[PATH_LEN];
 
-	contents_path(path, number);
+	make_path(path, number);
 	return c->stored.seq
 		       ? tree_lookup(c->store, &c->stored.root, path, ret, err)
 		       : 0;
@@ -346,14 +360,21 @@ static int take_spooled(struct contents *c, uint64_t number, struct entry *ret,
 	if (fd_exists(c->spool_fd, name))
 		return -err->num;
 	/* An importer may have moved it to the store meanwhile. */
-	if (contents_load_snapshot(c->store, c->session->fd, c->session->id, &s,
-				   err) < 0)
+	if (load_snapshot(c->store, c->session->fd, c->session->id, &s, err) <
+	    0)
 		return -err->num;
 	if (s.seq == c->stored.seq && entry_equal(&s.root, &c->stored.root))
 		return 0;
 	snapshot_free(&c->stored);
 	c->stored = TAKE(s);
-	return take_stored(c, number, ret, err);
+	return contents_stored(c, number, ret, err);
+}
+
+uint64_t contents_spool_number(const char *name)
+{
+	return *name && !name[strspn(name, "0123456789")]
+		       ? strtoull(name, NULL, 10)
+		       : 0;
 }
 
 int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
@@ -366,7 +387,7 @@ int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 	if (!r || r->kind != TIMELINE_ENTRY || !S_ISREG(r->mode))
 		return 0;
 	if (r->size || r->content != number)
-		got = take_stored(c, number, &e, err);
+		got = contents_stored(c, number, &e, err);
 	if (got == 0)
 		got = take_spooled(c, number, &e, err);
 	if (got == 0)
@@ -384,4 +405,148 @@ int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 		.attrs = e.attrs,
 	};
 	return 1;
+}
+
+/* --- changes of the tree --- */
+
+int contents_lock(int run_fd, bool wait, struct err *err)
+{
+	return lock_take(run_fd, TIMELINE_DIR "/lock", true, wait, err);
+}
+
+void contents_edit(struct contents *c)
+{
+	static char name[] = "";
+	struct entry root = {.name = name, .mode = S_IFDIR | 0700};
+
+	c->editor = tree_editor_new(c->store,
+				    c->stored.seq ? &c->stored.root : &root);
+	c->changed = false;
+}
+
+int contents_put(struct contents *c, uint64_t number, const struct entry *e,
+		 struct err *err)
+{
+	const struct entry dir = {.mode = S_IFDIR | 0700};
+	const struct entry file = {
+		.mode = S_IFREG | 0600,
+		.size = e->size,
+		.content = e->content,
+		.attrs = e->attrs,
+	};
+	AUTO(entry) struct entry is = {0};
+	char path[PATH_LEN];
+	size_t len;
+	int got;
+
+	make_path(path, number);
+	if (tree_editor_move_to(c->editor, path, err) < 0)
+		return -err->num;
+	got = tree_editor_get(c->editor, path, &is, err);
+	if (got)
+		return got < 0 ? got : 0;
+	for (len = strlen(CONTENTS_DIR); len <= DIR_LEN;
+	     len += DIR_LEN - strlen(CONTENTS_DIR)) {
+		auto_free char *above = mem_strndup(path, len);
+
+		if (tree_editor_put_dir(c->editor, above, &dir, err) < 0)
+			return -err->num;
+	}
+	c->changed = true;
+	c->stored.files++;
+	c->stored.bytes += e->size;
+	return tree_editor_put(c->editor, path, &file, err);
+}
+
+int contents_remove(struct contents *c, uint64_t number, struct err *err)
+{
+	AUTO(entry) struct entry is = {0};
+	char path[PATH_LEN];
+	int got;
+
+	make_path(path, number);
+	if (tree_editor_move_to(c->editor, path, err) < 0)
+		return -err->num;
+	got = tree_editor_get(c->editor, path, &is, err);
+	if (got <= 0)
+		return got;
+	c->changed = true;
+	c->stored.files--;
+	c->stored.bytes -= is.size;
+	return tree_editor_remove(c->editor, path, err);
+}
+
+static int put_file(struct contents *c, const char *name,
+		    const struct buf *bytes, struct err *err)
+{
+	struct entry e = {.mode = S_IFREG | 0600, .size = bytes->len};
+
+	return content_put_bytes(c->store, bytes->data, bytes->len, &e.content,
+				 err) < 0
+		       ? -err->num
+		       : tree_editor_put(c->editor, name, &e, err);
+}
+
+/* timeline_parse() has moved bytes. */
+static int put_records(struct contents *c, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+	size_t i;
+
+	for (i = 0; i < c->timeline.count; i++)
+		timeline_encode(&bytes, &c->timeline.items[i]);
+	return put_file(c, CONTENTS_RECORDS, &bytes, err);
+}
+
+static int put_roots(struct contents *c, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+	size_t i;
+
+	enc_var(&bytes, c->roots.count);
+	for (i = 0; i < c->roots.count; i++) {
+		enc_text(&bytes, c->roots.items[i].path);
+		enc_var(&bytes, c->roots.items[i].base);
+		enc_var(&bytes, c->roots.items[i].result);
+	}
+	return put_file(c, CONTENTS_ROOTS, &bytes, err);
+}
+
+/* A number in timeline/stored: with the snapshot itself. */
+static int put_stored(void *arg, const struct snapshot *s,
+		      struct atomic_set *set, struct err *err)
+{
+	const struct contents *c = arg;
+	AUTO(record) struct record r = {0};
+
+	record_set_int(&r, SESSION_TIMELINE_KEY, (int64_t)s->seq);
+	return record_put(c->session->fd,
+			  SESSION_TIMELINE_DIR "/" SESSION_TIMELINE,
+			  SESSION_TIMELINE_DIR, STORED_VERSION, &r, set, err);
+}
+
+int contents_commit(struct contents *c, bool records, const char *message,
+		    struct err *err)
+{
+	const struct session *run = c->session;
+	struct snapshot *s = &c->stored;
+	int got = put_roots(c, err);
+
+	if (got == 0 && records)
+		got = put_records(c, err);
+	if (tree_editor_end(&c->editor, got, &s->root, err) < 0)
+		return -err->num;
+	free(s->message);
+	s->message = mem_strdup(message);
+	if (run)
+		s->time = timestamp_now();
+	if (s->seq)
+		return catalog_replace(c->store, s, err);
+	s->uid = geteuid();
+	s->reason = mem_strdup(CATALOG_TIMELINE);
+	s->run_id = mem_strdup(run->id);
+	s->command = mem_strdup(run->command);
+	s->root_path = mem_strdup(run->project);
+	s->root_dev = run->roots[0].dev;
+	return catalog_add_with(c->store, s, put_stored, c, err);
 }

@@ -5,6 +5,7 @@
 
 #include "base/vec.h"
 #include "guard/timeline/contents.h"
+#include "restore/plan/lookup.h"
 
 #define CONTENTS_RECORDS "records"
 #define CONTENTS_ROOTS "roots"
@@ -14,6 +15,12 @@
 struct contents_last {
 	uint64_t content; /* first: see sorted_find_number() */
 	const struct timeline_record *record;
+};
+
+/* The tree of a root's result. */
+struct contents_result {
+	struct entry tree;
+	struct lookup lookup;
 };
 
 struct contents {
@@ -26,21 +33,40 @@ struct contents {
 	/* The regular files that the run has at the end of the timeline. */
 	VEC(struct contents_last) last;
 	bool has_last; /* last was made */
-	struct entry *results; /* trees of the results, made when needed */
+	struct contents_result *results; /* of the roots, made when needed */
+	struct tree_editor *editor; /* contents_edit(), or NULL */
+	bool changed; /* the edited tree has other contents */
 };
 
-/* The path of a content in the tree. */
-#define CONTENTS_PATH_LEN 32
-void contents_path(char ret[CONTENTS_PATH_LEN], uint64_t number);
-/* Makes c->last. */
-void contents_find_last(struct contents *c);
-/* As contents_entry(), of a content that still stands in the layer or in the
- * result. */
+/* Whether a content is in the tree: as contents_entry(), of size, bytes and
+ * attributes only. */
+int contents_stored(struct contents *c, uint64_t number, struct entry *ret,
+		    struct err *err);
+/* As contents_entry(), of a content that still stands in the result or in the
+ * layer. */
 int contents_standing(struct contents *c, uint64_t number, struct entry *ret,
 		      struct err *err);
-/* Loads the snapshot that timeline/stored in run_fd names into *ret; an empty
- * one if there is none. */
-int contents_load_snapshot(struct store *store, int run_fd, const char *run_id,
-			   struct snapshot *ret, struct err *err);
+/* Makes c->last. */
+void contents_find_last(struct contents *c);
+
+/*
+ * Changes of the tree: contents_edit(), then puts and removes, in the order of
+ * their numbers where they are many, then contents_commit(). The caller holds
+ * contents_lock().
+ */
+void contents_edit(struct contents *c);
+/* A content that is there stays as it is. */
+int contents_put(struct contents *c, uint64_t number, const struct entry *e,
+		 struct err *err);
+int contents_remove(struct contents *c, uint64_t number, struct err *err);
+/* records: those of the timeline, too. message: of the snapshot. Durable on
+ * return, with timeline/stored of the run's directory if there is one. */
+int contents_commit(struct contents *c, bool records, const char *message,
+		    struct err *err);
+/* The lock of a run's timeline, for imports and for what removes contents: a
+ * descriptor. -EWOULDBLOCK: another process has it, and wait is false. */
+int contents_lock(int run_fd, bool wait, struct err *err);
+/* The number in the name of a file of the spool; 0: another file. */
+uint64_t contents_spool_number(const char *name);
 
 #endif

@@ -1,9 +1,13 @@
-/* guard/timeline/contents.c: a content is found wherever it is. */
+/* guard/timeline/contents.c, import.c: a content is found wherever it is, and
+ * no import loses one, killed at any step. */
 /* users: one */
 #include "tests/unit/overlay_lab.h"
 
 #include "guard/timeline/contents_private.h"
+#include "guard/timeline/import.h"
 #include "snapshot/store/content.h"
+#include "base/lock.h"
+#include "tests/unit/calls.h"
 
 /* Asserts a call that explains its failure in `err`. */
 #define ok(call)                                                               \
@@ -167,12 +171,204 @@ static void test_places_of_the_run(void **state)
 	contents_close(&c);
 }
 
+/* --- the importer --- */
+
+#define PATHS 8
+#define STEPS 60
+
+/* The removal of a file of the spool is a step, too. */
+int unlinkat(int dirfd, const char *name, int flags)
+{
+	if (call_fails("unlink", name))
+		return -1;
+	return (int)call_done(syscall(SYS_unlinkat, dirfd, name, flags));
+}
+
+/* What a random run did: the text of each content, NULL for one that no
+ * process could keep. */
+struct history {
+	char *texts[8 * STEPS + 1];
+	uint64_t last; /* the highest number */
+	uint64_t has[PATHS]; /* the content that the path has, 0: none */
+	unsigned int made;
+};
+
+static void keep_text(struct history *h, uint64_t number, char *text)
+{
+	assert_true(number < sizeof(h->texts) / sizeof(*h->texts));
+	h->texts[number] = text;
+	h->last = number;
+}
+
+/* The content of the path is about to be destroyed: it is saved, now and then
+ * it is not. */
+static void destroy(struct place *p, struct history *h, unsigned int path)
+{
+	uint64_t number = h->has[path];
+
+	if (!number || !h->texts[number] || !*h->texts[number])
+		return;
+	if (rand() % 8) {
+		spool(p, number, h->texts[number]);
+		return;
+	}
+	free(h->texts[number]);
+	h->texts[number] = NULL;
+}
+
+static void random_step(struct place *p, struct history *h)
+{
+	unsigned int path = (unsigned int)rand() % PATHS, other;
+	char name[8], target[8];
+
+	(void)snprintf(name, sizeof(name), "p%u", path);
+	destroy(p, h, path);
+	switch (rand() % 6) {
+	case 0:
+		(void)syscall(SYS_unlinkat, p->lab.upper_fd, name, 0);
+		h->last = add(p, name, TIMELINE_GONE, 0);
+		h->has[path] = 0;
+		break;
+	case 1:
+		h->has[path] = put(p, name, "");
+		keep_text(h, h->has[path], mem_strdup(""));
+		break;
+	case 2:
+		if (h->has[path]) {
+			other = (path + 1) % PATHS;
+			destroy(p, h, other);
+			(void)snprintf(target, sizeof(target), "p%u", other);
+			assert_int_equal(renameat(p->lab.upper_fd, name,
+						  p->lab.upper_fd, target),
+					 0);
+			(void)add(p, name, TIMELINE_NONE, 0);
+			h->last = add(p, target, TIMELINE_ENTRY, h->has[path]);
+			h->has[other] = h->has[path];
+			h->has[path] = 0;
+			break;
+		}
+		/* fall through */
+	default:
+		(void)snprintf(target, sizeof(target), "t%u", h->made++);
+		h->has[path] = put(p, name, target);
+		keep_text(h, h->has[path], mem_strdup(target));
+	}
+}
+
+/* In a process, which is killed at a call (0: at none). True: it was not. */
+static bool import_killed(struct place *p, bool ended, unsigned int at,
+			  bool after)
+{
+	auto_free char *path = mem_printf("%s/store", p->lab.root);
+	struct store *store = NULL;
+	int status;
+	struct err err;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (store_open(&store, path, STORE_WRITE, &err) < 0)
+			_exit(1);
+		calls_reset();
+		calls_unsynced = true;
+		calls.at = at;
+		calls.after = after;
+		if (import_run(store, &p->lab.s, ended, &err) < 0) {
+			print_error("%s\n", err.text);
+			_exit(1);
+		}
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+	return !WIFSIGNALED(status);
+}
+
+static void assert_history(struct contents *c, const struct history *h)
+{
+	uint64_t i;
+
+	for (i = 1; i <= h->last; i++)
+		if (h->texts[i])
+			assert_content(c, i, h->texts[i]);
+}
+
+static void assert_all_kept(struct place *p, const struct history *h,
+			    bool stored)
+{
+	auto_free char *path = mem_printf("%s/store", p->lab.root);
+	struct contents *c = NULL;
+	struct store *store = NULL;
+	struct err err;
+
+	ok(store_open(&store, path, STORE_WRITE, &err));
+	if (stored)
+		ok(contents_open_stored(&c, store, p->lab.s.id, &err));
+	else
+		ok(contents_open(&c, store, &p->lab.s, &err));
+	assert_history(c, h);
+	contents_close(&c);
+	store_free(&store);
+}
+
+static void test_killed_imports(void **state)
+{
+	struct place *p = *state;
+	struct history h = {0};
+	unsigned int i, at, killed = 0;
+
+	srand(7);
+	store_free(&p->store);
+	for (at = 1; at <= STEPS; at++) {
+		random_step(p, &h);
+		random_step(p, &h);
+		/* While it runs, then at its end. */
+		killed += !import_killed(p, at > STEPS / 2, at % (STEPS / 2),
+					 rand() % 2);
+		assert_all_kept(p, &h, false);
+	}
+	assert_true(killed > STEPS / 2);
+	assert_true(import_killed(p, true, 0, false));
+	assert_true(import_spooled(p->lab.s.fd, 0) < 0);
+	/* Without the run's directory. */
+	assert_all_kept(p, &h, true);
+	for (i = 0; i <= h.last; i++)
+		free(h.texts[i]);
+}
+
+/* The second import of a live run does nothing; what it finds in the spool
+ * twice is stored once. */
+static void test_one_at_a_time(void **state)
+{
+	struct place *p = *state;
+	struct err err;
+	uint64_t number = put(p, "a", "one");
+	int lock;
+
+	spool(p, number, "one");
+	lock = contents_lock(p->lab.s.fd, false, &err);
+	assert_true(lock >= 0);
+	assert_int_equal(import_run(p->store, &p->lab.s, false, &err),
+			 -EWOULDBLOCK);
+	assert_int_equal(import_spooled(p->lab.s.fd, 100), 3);
+	lock_release(&lock);
+	ok(import_run(p->store, &p->lab.s, false, &err));
+	assert_true(import_spooled(p->lab.s.fd, 100) < 0);
+	/* A copy that is still being written is no content. */
+	assert_int_equal(lab_file(p->spool, "9.part", "half"), 0);
+	ok(import_run(p->store, &p->lab.s, false, &err));
+	assert_true(fd_exists(p->spool, "9.part"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_spooled_and_standing,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_places_of_the_run, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_killed_imports, set_up,
 						tear_down),
 	};
 

@@ -1,0 +1,80 @@
+#include "guard/run/run_import.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/timestamp.h"
+#include "guard/state/report.h"
+#include "guard/timeline/timeline.h"
+#include "overlay/session_base.h"
+
+#define SPOOL_BYTES (64 << 20)
+#define EVERY_MS 60000
+#define LOOK_MS 5000
+
+void run_import_begin(struct run_import *m, const struct session *s)
+{
+	int64_t now = timestamp_monotonic_ms();
+
+	*m = (struct run_import){
+		.session = s,
+		.look = now + LOOK_MS,
+		.due = now + EVERY_MS,
+		.result_fd = -1,
+	};
+}
+
+/* Whether the importer has ended. */
+static bool reap_importer(struct run_import *m, bool wait)
+{
+	struct import_result result;
+	int got;
+
+	while ((got = waitpid(m->pid, NULL, wait ? 0 : WNOHANG)) < 0 &&
+	       errno == EINTR)
+		;
+	if (got == 0)
+		return false;
+	if (read(m->result_fd, &result, sizeof(result)) == sizeof(result))
+		m->last = result;
+	fd_close(&m->result_fd);
+	m->pid = 0;
+	return true;
+}
+
+void run_import_tick(struct run_import *m)
+{
+	int64_t now = timestamp_monotonic_ms(), bytes;
+
+	if (!m->session || now < m->look ||
+	    (m->pid && !reap_importer(m, false)))
+		return;
+	m->look = now + LOOK_MS;
+	bytes = import_spooled(m->session->fd, now < m->due ? SPOOL_BYTES : 0);
+	if (bytes < (now < m->due ? SPOOL_BYTES : 0))
+		return;
+	m->due = now + EVERY_MS;
+	m->pid = import_start(m->session, false, &m->result_fd);
+	if (m->pid < 0)
+		m->pid = 0;
+}
+
+void run_import_end(struct run_import *m)
+{
+	/* One that is still at work is waited for by the last one. */
+	if (m->pid && !reap_importer(m, false))
+		fd_close(&m->result_fd);
+	if (m->session && *m->last.failed)
+		report_warning("versions during the run could not be moved to "
+			       "the store, and stay in the run's directory: %s",
+			       m->last.failed);
+}
+
+void run_import_rest(const struct session *s)
+{
+	if (import_spooled(s->fd, 0) >= 0 ||
+	    fd_exists(s->fd, SESSION_TIMELINE_DIR "/" SESSION_TIMELINE))
+		(void)import_start(s, true, NULL);
+}

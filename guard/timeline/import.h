@@ -1,0 +1,33 @@
+/*
+ * Moves the contents of a run from its spool to the store (contents.h). The
+ * files of the spool are removed when the snapshot with them is durable: killed
+ * anywhere, an import loses nothing, and the next one completes it. Two imports
+ * of a run exclude each other.
+ */
+#ifndef GUARD_TIMELINE_IMPORT_H
+#define GUARD_TIMELINE_IMPORT_H
+
+#include <sys/types.h>
+
+#include "overlay/session.h"
+#include "snapshot/store/store.h"
+
+/* Bytes in the spool, counted up to `most`; -1: it is empty or missing. */
+int64_t import_spooled(int run_fd, int64_t most);
+
+/* ended: the run is not live. Its records are stored, too, and the contents
+ * that stand in its result or layer. Returns 0, or a negative errno;
+ * -EWOULDBLOCK: another process imports, and the run is live. */
+int import_run(struct store *store, const struct session *s, bool ended,
+	       struct err *err);
+
+/* Text of a failed import, "": none. */
+struct import_result {
+	char failed[sizeof(((struct err *)0)->text)];
+};
+/* In a process of its own, with idle priority, which may outlive this one. Its
+ * pid, or -1. *ret_fd, unless NULL: a nonblocking descriptor that gives a
+ * struct import_result at the end. */
+pid_t import_start(const struct session *s, bool ended, int *ret_fd);
+
+#endif
