@@ -85,13 +85,14 @@ static int call_verb(const struct options *o, struct err *err)
 }
 
 /* Whether the call does something in a run, too: `run` executes its command,
- * and `shell-init` must not stop a shell's start. */
+ * `mark` marks the run, and `shell-init` must not stop a shell's start. */
 static bool works_inside(const struct verb *verb, char **argv)
 {
 	for (; *argv && strcmp(*argv, "--") != 0; argv++)
 		if (strcmp(*argv, "--help") == 0 || strcmp(*argv, "-h") == 0)
 			return true;
 	return strcmp(verb->name, "run") == 0 ||
+	       strcmp(verb->name, "mark") == 0 ||
 	       strcmp(verb->name, "shell-init") == 0;
 }
 

@@ -224,6 +224,7 @@ int run_command(const struct run_options *options, const struct run_ui *ui)
 	struct run run = {.options = options,
 			  .ui = ui,
 			  .project_fd = -1,
+			  .mark_fd = -1,
 			  .begun = timestamp_now(),
 			  .self = getpid()};
 	int status = RUN_STATUS_GUARD;
@@ -268,6 +269,7 @@ int run_command(const struct run_options *options, const struct run_ui *ui)
 	places_free(&run.places);
 	context_free(&run.context);
 	fd_close(&run.project_fd);
+	fd_close(&run.mark_fd);
 	read_only_exec_free(run.read_only_exec);
 	free(run.results_before);
 	free(run.project);

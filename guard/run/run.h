@@ -52,6 +52,9 @@ struct run {
 	struct run_versions run_versions;
 	struct run_syncs run_syncs;
 	struct run_import run_import;
+	/* While this process has the FIFO open, no writer of a mark waits for a
+	 * reader. -1: the run has no marks. */
+	int mark_fd;
 	struct timestamp begun;
 	/* From the release of the command to the summary the signals that end a
 	 * program are blocked. */

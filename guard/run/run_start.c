@@ -21,6 +21,7 @@
 #include "guard/change/live.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
+#include "guard/timeline/marks.h"
 #include "overlay/lower_copy.h"
 #include "overlay/layers.h"
 #include "restore/git/gitrun.h"
@@ -550,6 +551,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	struct covers covers;
 	char **argv = NULL;
 	struct start_report start_report;
+	auto_free char *session_path = NULL, *fifo = NULL, *program = NULL;
+	struct sandbox_file files[] = {{MARKS_RUN_PROGRAM}, {NULL}, {NULL}};
 	struct sandbox_policy policy = run_policy(run);
 	char **hide, **envp;
 	size_t i;
@@ -578,6 +581,15 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 				   "var-tmp");
 	if (tmp < 0 || var_tmp < 0)
 		return fail_errno(err, "open the run's /tmp");
+	/* A copy of a run, and one without versions, has no marks. */
+	if (!o->copy_dir && o->versions_ms)
+		run->mark_fd = marks_open(run->session.fd);
+	session_path = fd_path(run->session.fd);
+	fifo = path_join(session_path, TIMELINE_FIFO);
+	program = path_resolve("/proc/self/exe", &ignored);
+	files[0].source = program;
+	if (run->mark_fd >= 0)
+		files[1] = (struct sandbox_file){MARKS_RUN_FIFO, fifo};
 	/* Without the socket the run works as well, but `guard exec` cannot
 	 * enter it. */
 	if (!o->copy_dir)
@@ -606,6 +618,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	policy.exec_socket_fd = exec_socket;
 	policy.hide = (const char *const *)hide;
 	policy.redactions = &redactions;
+	policy.files = files + !program;
 	policy.layers = (const char *const *)covers.paths.items;
 	policy.layers_arg = &covers;
 	policy.during_setup_arg = &start_report;

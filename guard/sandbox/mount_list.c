@@ -68,6 +68,21 @@ static void add_resolv(struct setup *s)
 	e->text = own ? &s->network.resolv : NULL;
 }
 
+/* A FIFO on a read-only mount can be written to, but has fixed permissions. */
+static void add_files(struct setup *s)
+{
+	const struct sandbox_file *file = s->policy->files;
+
+	for (; file && file->path; file++) {
+		int fd = open(file->source, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd >= 0)
+			mount_list_add(s, VISIBILITY_READ_ONLY,
+				       mem_strdup(file->path))
+				->fd = fd;
+	}
+}
+
 /* Before the rules: later mounts cover earlier ones. */
 static void add_views(struct setup *s)
 {
@@ -78,6 +93,7 @@ static void add_views(struct setup *s)
 	for (path = private_dirs; *path; path++)
 		(void)mount_list_add(s, VISIBILITY_PRIVATE, mem_strdup(*path));
 	add_resolv(s);
+	add_files(s);
 	/* sandbox_environ() uses the same path without a home. */
 	if (!p->home || p->strict)
 		(void)mount_list_add(s, VISIBILITY_PRIVATE,

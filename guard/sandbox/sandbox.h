@@ -50,6 +50,12 @@ struct sandbox_port {
 	bool udp;
 };
 
+/* A file of guard's own that the run sees, read-only, at another path. */
+struct sandbox_file {
+	const char *path; /* absolute, below a private directory of the run */
+	const char *source; /* absolute; without it the run has no such file */
+};
+
 /* A settings file without its secrets, as the run sees it. */
 struct redaction {
 	char *path; /* absolute */
@@ -83,6 +89,7 @@ struct sandbox_policy {
 	/* Files that the run sees with this content, read-only, also if they
 	 * are in hide; NULL: none. */
 	const struct redactions *redactions;
+	const struct sandbox_file *files; /* the last path is NULL; or NULL */
 	/* An absolute path of hide that no grant may expose, by any alias;
 	 * NULL: none. */
 	const char *never_granted;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +44,21 @@ int marks_open(int run_fd)
 	if (fd < 0 || fchmod(fd, 0222) < 0)
 		return -1;
 	return TAKE_FD(fd);
+}
+
+int marks_put(int dirfd, const char *fifo, const char *text)
+{
+	auto_close int fd = openat(dirfd, fifo,
+				   O_WRONLY | O_NONBLOCK | O_NOCTTY |
+					   O_NOFOLLOW | O_CLOEXEC);
+	/* In one piece. */
+	auto_free char *line = mem_printf("%.*s\n", MARK_MAX, text);
+	size_t len = strlen(line), i;
+
+	for (i = 0; i + 1 < len; i++)
+		if (line[i] == '\n')
+			line[i] = ' ';
+	return fd < 0 || write(fd, line, len) < 0 ? -1 : 0;
 }
 
 static void add_mark(struct timeline_writer *w, const char *text)

@@ -21,6 +21,12 @@
 
 #include "guard/timeline/timeline.h"
 
+/* The directory in a run, and in it the FIFO and guard's program, which writes
+ * a mark without waiting. */
+#define MARKS_RUN_DIR "/run/guard"
+#define MARKS_RUN_FIFO MARKS_RUN_DIR "/mark"
+#define MARKS_RUN_PROGRAM MARKS_RUN_DIR "/guard"
+
 /* Bytes of a line; the rest of a longer one is cut off. */
 #define MARK_MAX 256
 
@@ -36,6 +42,10 @@ struct marks {
 /* Opens the FIFO, and makes it if there is none. Returns the descriptor, which
  * never blocks, or -1 with errno. */
 int marks_open(int run_fd);
+/* Writes one mark into the FIFO, without waiting; line feeds become blanks.
+ * Returns 0, or -1 with errno. ENOENT, ENXIO: no process takes marks; EAGAIN:
+ * there are too many. */
+int marks_put(int dirfd, const char *fifo, const char *text);
 /* Adds a record for each line that is there, its control characters escaped,
  * and one for the lines that were dropped before. */
 void marks_take(int fd, struct marks *m, struct timeline_writer *w);

@@ -84,7 +84,7 @@ is "$(grep -- -- "$out")" '' 'the others are refused by name'
 silent "$out" made
 
 guard help -a | sed -n 's/^  \([a-z-]*\) .*/\1/p' |
-	grep -vxE 'run|shell-init|version|help|C' >"$T/verbs"
+	grep -vxE 'run|mark|shell-init|version|help|C' >"$T/verbs"
 ok 'help lists the verbs' test "$(wc -l <"$T/verbs")" -gt 20
 in_run sh -c 'while read -r verb; do
 	guard "$verb" </dev/null >/tmp/said 2>&1; status=$?

@@ -89,6 +89,8 @@ rest() {
 	exec\ --json) echo '--all -- true' ;;
 	exec\ --shell) echo "-q $run" ;;
 	exec\ *) echo "-q $run -- true" ;;
+	mark\ --prompt) ;;
+	mark\ *) echo 'text' ;;
 	stop\ --snapshot) ;;
 	stop\ *) echo "$run" ;;
 	apply\ --continue | apply\ --abort | apply\ -n | apply\ --dry-run) ;;
@@ -133,6 +135,7 @@ wants() {
 	case $1\ $2 in
 	run\ --publish | run\ --share-login) echo 125 ;;
 	run\ --user) [ "$me" = root ] && echo 0 || echo 125 ;;
+	mark\ *) echo 1 ;; # no run is running
 	stop\ --snapshot | diff\ --exit-code) echo 1 ;;
 	apply\ --abort | apply\ -p | apply\ --patch) echo 1 ;;
 	apply\ --kind) echo 1 ;; # there is no such kind

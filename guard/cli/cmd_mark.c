@@ -1,0 +1,108 @@
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/inside.h"
+#include "base/timestamp.h"
+#include "guard/cli/choose_run.h"
+#include "guard/cli/commands.h"
+#include "guard/timeline/marks.h"
+
+/* An agent must not wait for its hook. */
+#define HOOK_MS 1000
+#define HOOK_MAX (1u << 20)
+#define READ_MAX 4096
+#define PROMPT_CHARACTERS 80
+
+/* What an agent writes to its hook, as far as it comes in time. */
+static void read_hook(struct buf *to)
+{
+	const int64_t end = timestamp_monotonic_ms() + HOOK_MS;
+	struct pollfd ready = {.fd = 0, .events = POLLIN};
+	ssize_t got = 1;
+
+	while (got > 0 && to->len < HOOK_MAX) {
+		int64_t left = end - timestamp_monotonic_ms();
+
+		got = left > 0 && poll(&ready, 1, (int)left) > 0
+			      ? read(0, buf_reserve(to, READ_MAX), READ_MAX)
+			      : 0;
+		if (got > 0)
+			to->len += (size_t)got;
+	}
+}
+
+/* "prompt: ..." with the first characters of the hook's prompt, to free; NULL:
+ * there is none. */
+static char *find_prompt(void)
+{
+	AUTO(buf) struct buf hook = {0};
+	json_auto_t *json = NULL;
+	const char *prompt;
+	size_t i, len = 0;
+	uint32_t c;
+
+	read_hook(&hook);
+	json = json_loadb((const char *)hook.data, hook.len, 0, NULL);
+	prompt = json_string_value(json_object_get(json, "prompt"));
+	for (i = 0; prompt && prompt[len] && i < PROMPT_CHARACTERS; i++)
+		len += text_decode(prompt + len, strlen(prompt + len), &c) ?: 1;
+	return len ? mem_printf("prompt: %.*s", (int)len, prompt) : NULL;
+}
+
+/* In a run, where hooks of agents call it: it prints nothing, and ends with 0
+ * also when the run takes no marks. */
+static int mark_own_run(const char *text)
+{
+	(void)marks_put(AT_FDCWD, MARKS_RUN_FIFO, text);
+	return STATUS_OK;
+}
+
+static int mark_run(struct context *c, char **operands, const char *text,
+		    struct err *err)
+{
+	AUTO(session) struct session s = SESSION_NONE;
+	int got = choose_run_live(c, operands, &s, err);
+
+	if (got)
+		return got;
+	if (!resolve_run_is_running(&s))
+		return fail(err, ESRCH,
+			    "run %s has ended: only a running one takes marks",
+			    session_label(&s));
+	if (marks_put(s.fd, TIMELINE_FIFO, text) == 0) {
+		output_print("run %s is marked", session_label(&s));
+		return STATUS_OK;
+	}
+	if (errno == ENOENT || errno == ENXIO)
+		return fail(err, errno,
+			    "run %s takes no marks: it keeps no versions "
+			    "(--versions 0)",
+			    session_label(&s));
+	if (errno == EAGAIN)
+		return fail(err, EAGAIN,
+			    "run %s has more marks than are taken: try again",
+			    session_label(&s));
+	return fail_errno(err, "mark run %s", session_label(&s));
+}
+
+int cmd_mark(const struct options *o, struct context *c, struct err *err)
+{
+	const bool named = o->count > 1;
+	auto_free char *text =
+		o->prompt ? find_prompt()
+			  : mem_strdup(o->count ? o->operands[named] : NULL);
+	char *run[] = {named ? o->operands[0] : NULL, NULL};
+
+	if (!text && !o->prompt)
+		return options_usage_error(o, "no text given");
+	if (inside_run())
+		return text ? mark_own_run(text) : STATUS_OK;
+	if (!text || !text[strspn(text, " \t\n")])
+		return fail(err, EINVAL, "the text of a mark is empty");
+	if (context_open(c, true, err) < 0)
+		return -err->num;
+	return mark_run(c, run, text, err);
+}
