@@ -114,6 +114,10 @@ char *agent_make_home(const struct agent *a, const struct state *state,
 		      const char *project, const struct profile_item *home,
 		      struct buf *notes, struct err *err);
 
+/* The member of a write line with PATH#KEY as settings_add() takes it, to free;
+ * NULL: the line has none. */
+char *agent_own_member(const struct profile_item *item, const char *home);
+
 /* Whether a member "a.b" of a JSON file has the value, as JSON writes it. */
 bool agent_json_is(const char *path, const char *key, const char *value);
 

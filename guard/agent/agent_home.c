@@ -102,11 +102,13 @@ static int write_settings(int dir, const char *path, const struct buf *text,
 	if (atomic_write(above, name, text->data, text->len, 0600,
 			 ATOMIC_NO_SYNC, err) < 0)
 		return -err->num;
-	/* No change of a run: see update_seed(). */
-	if (exists)
-		(void)utimensat(above, name,
-				(struct timespec[]){st.st_atim, st.st_mtim},
-				AT_SYMLINK_NOFOLLOW);
+	/* No change of a run: see update_seed(). A new file is older than the
+	 * home. */
+	if (!exists)
+		st.st_atim = st.st_mtim = (struct timespec){0};
+	(void)utimensat(above, name,
+			(struct timespec[]){st.st_atim, st.st_mtim},
+			AT_SYMLINK_NOFOLLOW);
 	return 0;
 }
 
@@ -534,6 +536,22 @@ static char *find_keys(const struct profile_item *item,
 	return dumped;
 }
 
+char *agent_own_member(const struct profile_item *item, const char *home)
+{
+	const char *hash = strchr(item->value, '#');
+	const char *at = hash ? strstr(hash, "\"~/") : NULL;
+	json_auto_t *wanted = json_array();
+	auto_free char *key = NULL;
+
+	if (!hash)
+		return NULL;
+	key = at ? mem_printf("%.*s%s%s", (int)(at - hash), hash + 1, home,
+			      at + 2)
+		 : mem_strdup(hash + 1);
+	add_wanted(wanted, key, json_loads(item->text, JSON_DECODE_ANY, NULL));
+	return json_array_size(wanted) ? json_dumps(wanted, 0) : NULL;
+}
+
 /* One line of the profile, which sets members of a JSON file that lack there.
  */
 static int update_json(const struct profile_item *item, int dir,
@@ -544,16 +562,9 @@ static int update_json(const struct profile_item *item, int dir,
 	char *dumped;
 	int got;
 
-	if (item->word == PROFILE_KEYS) {
-		dumped = find_keys(item, state, project);
-	} else {
-		json_t *wanted = json_array();
-
-		add_wanted(wanted, strchr(item->value, '#') + 1,
-			   json_loads(item->text, JSON_DECODE_ANY, NULL));
-		dumped = json_array_size(wanted) ? json_dumps(wanted, 0) : NULL;
-		json_decref(wanted);
-	}
+	dumped = item->word == PROFILE_KEYS
+			 ? find_keys(item, state, project)
+			 : agent_own_member(item, state->home);
 	if (!dumped)
 		return 0;
 	got = read_settings(dir, target, &text, err);

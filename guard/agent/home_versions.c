@@ -514,13 +514,39 @@ static int replace_entry(struct store *store, struct entry *root,
 			       root, err);
 }
 
+/* The next start adds them: they are no change of a run. */
+static void add_own_members(const struct profile *profile, const char *home,
+			    const struct members *m, struct buf *text)
+{
+	const struct profile_item *item = NULL;
+	const size_t len = strlen(m->file);
+	struct err ignored;
+
+	while ((item = profile_next(profile, PROFILE_WRITE, item))) {
+		AUTO(buf) struct buf with = {0};
+		auto_free char *wanted = agent_own_member(item, home);
+
+		if (wanted && strncmp(item->value, m->file, len) == 0 &&
+		    item->value[len] == '#' &&
+		    settings_add(m->file, text, wanted, m->project, &with,
+				 &ignored) > 0) {
+			buf_clear(text);
+			buf_add(text, with.data, with.len);
+		}
+	}
+}
+
 /* Later runs write the same file, for their counters. The present file becomes
- * the base, and the wanted file is the present one with the earlier members. */
+ * the base, and the wanted file is the present one with the earlier members.
+ * complete: the run changed more than members, and only a file that has become
+ * the base since by its own members can be taken back. */
 static int plan_members(struct context *c, struct changeset_root *root,
-			const struct members *m, struct err *err)
+			const struct profile *profile, const struct members *m,
+			bool complete, struct err *err)
 {
 	AUTO(buf) struct buf before = {0}, after = {0}, now = {0}, text = {0};
 	AUTO(entry) struct entry old = {0}, left = {0}, present = {0};
+	const char *home = c->state.home;
 	bool had =
 		read_entry(c->store, &root->want.root, m->file, &old, &before);
 	struct entry wanted; /* its texts are those of present */
@@ -530,6 +556,15 @@ static int plan_members(struct context *c, struct changeset_root *root,
 	    !read_entry(c->store, &root->base.root, m->file, &left, &after) ||
 	    !read_entry(c->store, &root->now.root, m->file, &present, &now))
 		return 0;
+	add_own_members(profile, home, m, &after);
+	if (complete)
+		return buf_same(&after, &now)
+			       ? replace_entry(c->store, &root->base.root,
+					       m->file, &present, err)
+			       : 0;
+	if (had)
+		add_own_members(profile, home, m, &before);
+	add_own_members(profile, home, m, &now);
 	got = settings_undo(m, had ? &before : NULL, &after, &now, &text, err);
 	if (got <= 0)
 		return got < 0 ? err_context(err, "%s cannot be read",
@@ -575,8 +610,8 @@ int home_undo_plan_paths(struct context *c, const struct home_versions *h,
 		auto_free char *data = agent_data_members(profile, *paths);
 		const struct members m = {*paths, data, s->project};
 
-		if (has_members_only(s, *paths) &&
-		    plan_members(c, root, &m, err) < 0)
+		if (plan_members(c, root, profile, &m,
+				 !has_members_only(s, *paths), err) < 0)
 			return -err->num;
 	}
 	return plan_home(ret, &options, err);

@@ -556,9 +556,20 @@ static bool set_absent_member(json_t *root, const char *key,
 {
 	auto_free char *name = NULL;
 	json_t *in = members_find(root, key, project, true, &name);
+	json_t *list, *item;
+	size_t i;
 
-	return in && !json_object_get(in, name) &&
-	       json_object_set(in, name, value) == 0;
+	if (!in || !path_ends(name, "[]"))
+		return in && !json_object_get(in, name) &&
+		       json_object_set(in, name, value) == 0;
+	name[strlen(name) - 2] = '\0';
+	list = json_object_get(in, name);
+	if (!list)
+		return json_object_set_new(in, name, json_pack("[O]", value)) ==
+		       0;
+	json_array_foreach(list, i,
+			   item) if (json_equal(item, value)) return false;
+	return json_array_append(list, value) == 0;
 }
 
 /* A text that has the name in another form, or the table, is left as it is. */
@@ -573,8 +584,15 @@ static bool add_toml_member(struct buf *text, const char *key, json_t *value)
 	size_t place = !dot ? 1
 		       : at ? (size_t)(at - old) + strlen(head)
 			    : strlen(old);
-	bool lacks = !strstr(old, name) && (!dot || at || !strstr(old, table));
+	bool lacks = !strstr(old, at ? head : dot ? table : name);
 
+	/* Of a table only its own lines count. */
+	if (at) {
+		const char *end = strstr(old + place - 1, "\n[");
+		const char *found = strstr(old + place - 1, name);
+
+		lacks = !found || (end && found > end);
+	}
 	if (lacks) {
 		buf_clear(text);
 		buf_printf(text, "%.*s%s%s = %s\n%s", (int)place - 1, old + 1,

@@ -77,8 +77,9 @@ json_t *members_find(json_t *root, const char *key, const char *project,
 		     bool make, char **ret_name);
 
 /* Appends the text (NULL: an absent file) of a JSON or TOML file with the
- * wanted members that it lacks: [["KEY", VALUE], ...] as JSON. False: it lacks
- * none, or is no object. */
+ * wanted members that it lacks: [["KEY", VALUE], ...] as JSON. In JSON a key
+ * that ends in [] is a list, which lacks the value unless an item is equal to
+ * it. False: the file lacks none, or is no object. */
 bool members_add(const char *file, const struct buf *text, const char *wanted,
 		 const char *project, struct buf *ret);
 

@@ -18,7 +18,8 @@
  *			is a member of a member, * the project
  *	write PATH TEXT	a file of one line in a home without that file;
  *			with PATH#KEY a member of a JSON or TOML file, set at
- *			each start unless the file has it
+ *			each start unless the file has it; KEY[] in JSON: an
+ *			item behind those of a list. "~/ in KEY: the home
  *	data GLOB	content of a home that no session executes or obeys;
  *			each other change of a home is named when a run ends,
  *			as code or as unknown data (agent_code.c)

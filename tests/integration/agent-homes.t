@@ -285,7 +285,7 @@ in_claude script 'echo one >statusline.sh; chmod 755 statusline.sh
 	echo "{\"statusLine\": {\"command\": \"sh ~/.claude/todos/run.sh\"}}" \
 		>settings.json; echo x >~/project/new'
 says "$err" 'A  ~/.claude/statusline.sh'
-says "$err" 'A  ~/.claude/settings.json'
+says "$err" 'M  ~/.claude/settings.json'
 in_claude executable 'chmod 644 statusline.sh'
 says "$err" 'M  ~/.claude/statusline.sh'
 in_claude touched 'touch statusline.sh; cp settings.json s; mv s settings.json'

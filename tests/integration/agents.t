@@ -139,7 +139,7 @@ gives 0 "a new home has the host's settings, with their keys" \
 	guard run --agent claude -- sh -c \
 	'cat ~/.claude/settings.json ~/.claude/hooks/*; ls -A ~/.claude'
 says "$err" "claude uses the keys in ~/.claude/settings.json (apiKey, SOME_TOKEN"
-says "$out" '{"theme": "dark", "apiKey": "sk-in-settings", "hooks": {},'
+says "$out" '"apiKey": "sk-in-settings"'
 says "$out" 'echo host'
 silent "$out" '.credentials.json'
 gives 0 'instructions, scripts and other files are copied as they are' \

@@ -100,4 +100,69 @@ if [ "$me" = root ]; then
 	is "$(cat "$out")" 65534 'it is this user'
 fi
 
+# --- hooks ---
+hook='/run/guard/guard mark --prompt || :'
+mkdir -p "$HOME/.claude" "$HOME/.codex" "$HOME/.copilot/hooks"
+cat >"$HOME/.claude/settings.json" <<'END'
+{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "mine"}]}]}}
+END
+cp "$HOME/.claude/settings.json" "$HOME/.codex/hooks.json"
+manifest "$HOME" >"$T/before"
+has_hook() {
+	python3 - "$1" "$2" "$hook" <<-'END'
+		import json, sys
+		groups = json.load(open(sys.argv[1]))["hooks"][sys.argv[2]]
+		got = [h["command"] for g in groups for h in g["hooks"]]
+		print(" ".join(got).replace(sys.argv[3], "ours"))
+	END
+}
+for agent in claude codex gemini qwen copilot opencode; do
+	for again in first second; do
+		gives 0 "$agent starts" guard run --agent $agent -- true
+		says "$err" 'changed nothing'
+		silent "$err" warning
+	done
+	home=$state/agents/$agent/home
+	case $agent in
+	claude) got=$(has_hook "$home/.claude/settings.json" UserPromptSubmit) ;;
+	codex) got=$(has_hook "$home/.codex/hooks.json" UserPromptSubmit) ;;
+	gemini) got=$(has_hook "$home/.gemini/settings.json" BeforeAgent) ;;
+	qwen) got=$(has_hook "$home/.qwen/settings.json" UserPromptSubmit) ;;
+	copilot) got=$(grep -o 'guard mark' "$home/.copilot/hooks/guard-mark.json") ;;
+	opencode) got=$(grep -o 'GuardMark' "$home/.config/opencode/plugin/guard-mark.js") ;;
+	esac
+	case $agent in
+	claude | codex) wanted='mine ours' ;;
+	gemini | qwen) wanted=ours ;;
+	copilot) wanted='guard mark' ;;
+	opencode) wanted=GuardMark ;;
+	esac
+	is "$got" "$wanted" "$agent has the hook once, behind the user's own"
+done
+# Of the events codex trusts each place of the list.
+says "$state/agents/codex/home/.codex/config.toml" \
+	"[hooks.state.\"$HOME/.codex/hooks.json:user_prompt_submit:1:0\"]"
+settle
+manifest "$HOME" >"$T/after"
+ok "the user's own settings are as before" same "$T/before" "$T/after"
+
+# Without a file of the user's, a later one is taken.
+echo '{"ui": {"theme": "dark"}}' >"$T/settings"
+mkdir -p "$HOME/.qwen"
+cp "$T/settings" "$HOME/.qwen/settings.json"
+gives 0 'the settings that the user makes later' guard run --agent qwen -- \
+	cat "$HOME/.qwen/settings.json"
+says "$out" '"theme": "dark"'
+says "$out" "$hook"
+
+# A run that takes the hook away has changed the settings; a discard puts them
+# back, and the next start the hook.
+gives 0 'a run without the hook' guard run --name without --agent claude -- \
+	sh -c 'echo "{\"hooks\": {\"Stop\": [1]}}" >~/.claude/settings.json; echo >made'
+says "$err" 'M  ~/.claude/settings.json'
+gives 0 'another run' guard run -q --agent claude -- true
+gives 0 'its discard' guard discard -y without
+gives 0 'the next run' guard run -q --agent claude -- true
+is "$(has_hook "$state/agents/claude/home/.claude/settings.json" \
+	UserPromptSubmit)" 'mine ours' 'has them again'
 finish

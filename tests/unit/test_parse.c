@@ -718,6 +718,7 @@ static void a_member_is_added_to_a_file_once(void **state)
 	static const char wanted[] = "[[\"a\", 1], [\"p.*.t\", true]]";
 	AUTO(buf) struct buf file = {0}, text = {0}, again = {0};
 	struct err err = {0};
+	size_t i;
 
 	(void)state;
 	buf_add_text(&file, "{\"a\": 2}");
@@ -754,6 +755,45 @@ static void a_member_is_added_to_a_file_once(void **state)
 				      "[[\"table.member\", 1]]", "/x", &again,
 				      &err),
 			 0);
+	/* Items of lists; members of tables. */
+	static const struct {
+		const char *file, *text, *wanted, *with;
+	} cases[] = {
+		{"a.json", "{}", "[[\"a.b[]\", {\"c\": 1}]]",
+		 "{\"a\":{\"b\":[{\"c\":1}]}}"},
+		{"a.json", "{\"b\":[1]}", "[[\"b[]\", 2]]", "{\"b\":[1,2]}"},
+		{"a.json", "{\"b\":[1,2,3]}", "[[\"b[]\", 2]]", NULL},
+		{"a.json", "{\"b\":{}}", "[[\"b[]\", 2]]", NULL},
+		{"a.json", "{\"b\":\"x\"}", "[[\"b[]\", 2]]", NULL},
+		{"a.json", "[1]", "[[\"b[]\", 2]]", NULL},
+		{"a.json", "{\"a\":1}", "[[\"a.b[]\", 2]]", NULL},
+		{"a.toml", "[s.\"/a:0\"]\nt = \"x\"\n",
+		 "[[\"s.\\\"/a:0\\\".t\", \"y\"]]", NULL},
+		{"a.toml", "[s.\"/a:0\"]\nt = \"x\"\n",
+		 "[[\"s.\\\"/a:1\\\".t\", \"y\"]]",
+		 "[s.\"/a:0\"]\nt = \"x\"\n\n[s.\"/a:1\"]\nt = \"y\"\n"},
+		{"a.toml", "[s]\nx = 1\n[r]\nt = 2\n", "[[\"s.t\", 3]]",
+		 "[s]\nt = 3\nx = 1\n[r]\nt = 2\n\n"},
+	};
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		json_auto_t *got = NULL, *with = NULL;
+
+		buf_clear(&file);
+		buf_clear(&text);
+		buf_add_text(&file, cases[i].text);
+		assert_int_equal(settings_add(cases[i].file, &file,
+					      cases[i].wanted, "/x", &text,
+					      &err),
+				 cases[i].with != NULL);
+		got = json_loads(buf_text(&text), 0, NULL);
+		with = cases[i].with ? json_loads(cases[i].with, 0, NULL)
+				     : NULL;
+		if (with)
+			assert_true(json_equal(got, with));
+		else
+			assert_string_equal(buf_text(&text),
+					    cases[i].with ?: "");
+	}
 	buf_clear(&file);
 	buf_add_text(&file, "{\"a\": 2}");
 	assert_true(settings_member_is(&file, "a", "2"));
