@@ -53,7 +53,7 @@ void filters_free(struct filters *f)
 {
 	buf_free(&f->calls);
 	buf_free(&f->arguments);
-	buf_free(&f->rename_notifier);
+	buf_free(&f->notifier);
 }
 
 /* ---- instructions ---- */
@@ -619,7 +619,7 @@ int filters_make(const struct filter_options *w, struct filters *ret,
 	make_call_filter(w, &f.calls);
 	make_argument_filter(w, &f.arguments);
 	if (!w->nested)
-		make_rename_filter(&f.rename_notifier);
+		make_rename_filter(&f.notifier);
 	if (f.calls.len / sizeof(struct sock_filter) > BPF_MAXINSNS) {
 		filters_free(&f);
 		return fail(err, E2BIG, "the seccomp filter is too long");

@@ -11,9 +11,9 @@
  * stricter action of the two. (In a single libseccomp filter an unconditional
  * ALLOW silently removes the rules on arguments: TIOCSTI was allowed.)
  *
- * The third, `rename_notifier`, is only for the command. It refuses nothing,
+ * The third, `notifier`, is only for the command. It refuses nothing,
  * but notifies pid 1 before a rename and before the exit of a failed program
- * (rename_notifier.h). It is empty with nested.
+ * (notifier.h). It is empty with nested.
  *
  * The programs are generated here as BPF in 0.1 ms; libseccomp takes 4 ms, as
  * long as all other steps of the start. libseccomp provides the numbers.
@@ -31,7 +31,7 @@
 struct filters {
 	struct buf calls; /* arrays of struct sock_filter */
 	struct buf arguments;
-	struct buf rename_notifier;
+	struct buf notifier;
 };
 
 /* Frees the programs; f is empty then. */

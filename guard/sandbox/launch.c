@@ -227,7 +227,7 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		    policy->net == SANDBOX_NET_HOST);
 	/* Without this filter the commands have no more filters than pid 1, so
 	 * the two cannot be told apart, and pid 1 moves no files for them. */
-	if (sb->filters.rename_notifier.len)
+	if (sb->filters.notifier.len)
 		sb->watch.kernel_quotas.init = sb->pid;
 	*ret = TAKE(sb);
 	return 0;

@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "guard/sandbox/rename_notifier.h"
+#include "guard/sandbox/notifier.h"
 #include "guard/sandbox/message.h"
 #include "guard/sandbox/namespaces_private.h"
 
@@ -26,7 +26,7 @@ struct pid1 {
 	bool stopped;
 	bool exec_ended; /* the command of the exec session has ended */
 	int grace_ms; /* until SIGKILL; 0: none is due */
-	struct rename_notifier rename_notifier;
+	struct notifier notifier;
 	bool reported_refused;
 };
 
@@ -48,13 +48,12 @@ static void give_up_terminal(const struct setup *s)
 /* Reports the first refused rename, once. */
 static void report_refused_rename(struct pid1 *p)
 {
-	if (p->reported_refused || !*p->rename_notifier.refused ||
-	    p->s->socket < 0)
+	if (p->reported_refused || !*p->notifier.refused || p->s->socket < 0)
 		return;
 	p->reported_refused = true;
 	(void)message_send(p->s->socket, MESSAGE_RENAME_REFUSED,
-			   (int)p->rename_notifier.refused_how,
-			   p->rename_notifier.refused, -1);
+			   (int)p->notifier.refused_how, p->notifier.refused,
+			   -1);
 }
 
 /* The caller continues at the offset that the run reached: in a shell's loop
@@ -87,15 +86,14 @@ static void __attribute__((noreturn)) end_pid1(struct pid1 *p, int status)
 	int ignored;
 	pid_t pid;
 
-	rename_notifier_close(&p->rename_notifier);
+	notifier_close(&p->notifier);
 	report_refused_rename(p);
 	(void)kill(-1, SIGKILL);
 	/* A worker that was killed before its undo leaves its copy: renames
 	 * reaped here remove it. */
 	while ((pid = waitpid(-1, &ignored, 0)) > 0 || errno == EINTR)
 		if (pid > 0)
-			(void)rename_notifier_reap(&p->rename_notifier, pid,
-						   ignored);
+			(void)notifier_reap(&p->notifier, pid, ignored);
 	report_stdio_offsets(p->s);
 	give_up_terminal(p->s);
 	(void)message_send(p->s->socket, MESSAGE_EXITED, status, NULL, -1);
@@ -149,8 +147,7 @@ static void reap_children(struct pid1 *p)
 		bool ended = WIFEXITED(status) || WIFSIGNALED(status);
 
 		if (pid != p->command && ended)
-			(void)rename_notifier_reap(&p->rename_notifier, pid,
-						   status);
+			(void)notifier_reap(&p->notifier, pid, status);
 		if (pid != p->command || p->exec_ended)
 			continue;
 		if (WIFSTOPPED(status)) {
@@ -177,7 +174,7 @@ static void release_command(struct pid1 *p)
 	int num = command_start(p->s, &p->command, &listener);
 	struct err err = {0};
 
-	rename_notifier_open(&p->rename_notifier, p->s->begin, listener);
+	notifier_open(&p->notifier, p->s->begin, listener);
 	if (num == 0) {
 		(void)message_send(p->s->socket, MESSAGE_STARTED, 0, NULL, -1);
 		return;
@@ -377,7 +374,7 @@ serve_exec_client(const struct setup *first, int conn)
 	struct sandbox_policy policy = *first->policy;
 	struct setup s = *first;
 	struct pid1 p = {
-		.s = &s, .is_exec = true, .rename_notifier = {.listener = -1}};
+		.s = &s, .is_exec = true, .notifier = {.listener = -1}};
 	struct err err;
 
 	s.policy = &policy;
@@ -444,9 +441,9 @@ static void supervise_run(struct pid1 *p)
 
 	open_child_signals(p);
 	fds[1] = (struct pollfd){.fd = p->signal_fd, .events = POLLIN};
-	while (!p->exec_ended || p->rename_notifier.listener >= 0) {
+	while (!p->exec_ended || p->notifier.listener >= 0) {
 		fds[0] = (struct pollfd){.fd = p->s->socket, .events = POLLIN};
-		fds[2] = (struct pollfd){.fd = p->rename_notifier.listener,
+		fds[2] = (struct pollfd){.fd = p->notifier.listener,
 					 .events = POLLIN};
 		fds[3] = (struct pollfd){.fd = p->s->exec_socket_fd,
 					 .events = POLLIN};
@@ -460,9 +457,9 @@ static void supervise_run(struct pid1 *p)
 		if (got <= 0)
 			continue;
 		if (fds[2].revents & POLLIN)
-			rename_notifier_answer(&p->rename_notifier);
+			notifier_answer(&p->notifier);
 		else if (fds[2].revents)
-			rename_notifier_hang_up(&p->rename_notifier);
+			notifier_hang_up(&p->notifier);
 		if (fds[1].revents)
 			reap_children(p);
 		report_refused_rename(p);
@@ -476,8 +473,8 @@ static void supervise_run(struct pid1 *p)
 
 void pid1_main(struct setup *s)
 {
-	struct pid1 p = {.s = s, .rename_notifier = {.listener = -1}};
+	struct pid1 p = {.s = s, .notifier = {.listener = -1}};
 
-	s->begin = rename_notifier_clock();
+	s->begin = notifier_clock();
 	supervise_run(&p);
 }

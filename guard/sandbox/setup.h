@@ -26,7 +26,7 @@
 
 #include "base/mem.h"
 #include "guard/sandbox/filter.h"
-#include "guard/sandbox/rename_notifier.h"
+#include "guard/sandbox/notifier.h"
 #include "guard/sandbox/network.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/sandbox/inherited_state.h"
@@ -84,7 +84,7 @@ struct setup {
 	char **unreachable_sockets;
 
 	/* pid 1's own: */
-	struct rename_notifier_clock begin;
+	struct notifier_clock begin;
 	int tmp_fd, var_tmp_fd; /* reopened in pid 1's mount namespace */
 	VEC(struct mount_entry) mounts; /* in their order */
 	int root_fd; /* the new root */

@@ -363,7 +363,7 @@ static void only_renames_and_failures_are_asked_about(void **state)
 	int nr;
 
 	(void)state;
-	assert_int_equal(nested.rename_notifier.len, 0);
+	assert_int_equal(nested.notifier.len, 0);
 	for (nr = 0; nr < 512; nr++) {
 		uint32_t wanted = SECCOMP_RET_ALLOW;
 
@@ -377,21 +377,19 @@ static void only_renames_and_failures_are_asked_about(void **state)
 		if (nr == SYS_rename)
 			wanted = SECCOMP_RET_USER_NOTIF;
 #endif
-		assert_int_equal(ask(&f.rename_notifier, nr, 0, 0, 0), wanted);
+		assert_int_equal(ask(&f.notifier, nr, 0, 0, 0), wanted);
 	}
 	/* The low 8 bits of the status tell a failure. */
-	assert_int_equal(ask(&f.rename_notifier, SYS_exit_group, 256, 0, 0),
+	assert_int_equal(ask(&f.notifier, SYS_exit_group, 256, 0, 0),
 			 SECCOMP_RET_ALLOW);
-	assert_int_equal(ask(&f.rename_notifier, SYS_exit_group, 1, 0, 0),
+	assert_int_equal(ask(&f.notifier, SYS_exit_group, 1, 0, 0),
 			 SECCOMP_RET_USER_NOTIF);
 	data.args[4] = RENAME_NOREPLACE;
-	assert_int_equal(run(&f.rename_notifier, &data),
-			 SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(run(&f.notifier, &data), SECCOMP_RET_USER_NOTIF);
 	data.args[4] = RENAME_EXCHANGE;
-	assert_int_equal(run(&f.rename_notifier, &data),
-			 SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(run(&f.notifier, &data), SECCOMP_RET_USER_NOTIF);
 	data.args[4] = RENAME_WHITEOUT;
-	assert_int_equal(run(&f.rename_notifier, &data), SECCOMP_RET_ALLOW);
+	assert_int_equal(run(&f.notifier, &data), SECCOMP_RET_ALLOW);
 	filters_free(&f);
 	filters_free(&nested);
 }

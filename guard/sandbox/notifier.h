@@ -16,8 +16,8 @@
  * ruleset, the kernel does all renames. And a path must mean the same to both:
  * magic links of /proc are refused.
  */
-#ifndef GUARD_SANDBOX_RENAME_NOTIFIER_H
-#define GUARD_SANDBOX_RENAME_NOTIFIER_H
+#ifndef GUARD_SANDBOX_NOTIFIER_H
+#define GUARD_SANDBOX_NOTIFIER_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -26,23 +26,23 @@
 
 #include "guard/sandbox/sandbox.h"
 
-#define RENAME_NOTIFIER_WORKERS 16
+#define RENAME_WORKERS 16
 
 /* The start of the run on both clocks, in seconds. */
-struct rename_notifier_clock {
+struct notifier_clock {
 	time_t real, boot;
 };
 
-struct rename_notifier {
-	struct rename_notifier_clock begin;
+struct notifier {
+	struct notifier_clock begin;
 	int listener; /* -1: no program can send notifications */
 	bool closed; /* the kernel does all renames */
-	struct rename_notifier_worker {
+	struct notifier_worker {
 		pid_t pid; /* 0: unused */
 		int to_fd;
 		char temporary[48];
 		char name[NAME_MAX + 1]; /* source of the rename */
-	} workers[RENAME_NOTIFIER_WORKERS];
+	} workers[RENAME_WORKERS];
 	/* The first directory that could not be renamed (EXDEV); "": none. */
 	char refused[NAME_MAX + 1];
 	enum sandbox_refused_rename
@@ -52,25 +52,25 @@ struct rename_notifier {
 };
 
 /* Returns the current time on both clocks. */
-struct rename_notifier_clock rename_notifier_clock(void);
+struct notifier_clock notifier_clock(void);
 
 /* begin: the start of the run, also for an exec session: files that the run's
  * own command may be writing are not moved. listener: from
  * filter_load_notifier(), taken over; -1: none. */
-void rename_notifier_open(struct rename_notifier *r,
-			  struct rename_notifier_clock begin, int listener);
+void notifier_open(struct notifier *r, struct notifier_clock begin,
+		   int listener);
 
 /* Handles a notification. Call when poll(2) reports the listener as
  * readable; does not block if the notification was withdrawn since. */
-void rename_notifier_answer(struct rename_notifier *r);
+void notifier_answer(struct notifier *r);
 
 /* Closes the listener after its last process has ended. */
-void rename_notifier_hang_up(struct rename_notifier *r);
+void notifier_hang_up(struct notifier *r);
 
 /* Handles the end of a child of pid 1. Returns true if it was a worker. */
-bool rename_notifier_reap(struct rename_notifier *r, pid_t pid, int status);
+bool notifier_reap(struct notifier *r, pid_t pid, int status);
 
 /* Ends all workers, waits a short time and removes their incomplete trees. */
-void rename_notifier_close(struct rename_notifier *r);
+void notifier_close(struct notifier *r);
 
 #endif

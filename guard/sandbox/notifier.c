@@ -1,4 +1,4 @@
-#include "guard/sandbox/rename_notifier.h"
+#include "guard/sandbox/notifier.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,11 +33,11 @@
 /* Exit status of a worker that replied EXDEV. */
 #define STATUS_REFUSED 1
 
-/* Time for workers to undo their work in rename_notifier_close(). */
+/* Time for workers to undo their work in notifier_close(). */
 #define UNDO_MS 2000
 
 /* Newer kernels have longer structures. */
-union rename_notification {
+union notification {
 	struct seccomp_notif notif;
 	char bytes[256];
 };
@@ -56,7 +56,7 @@ static void name_free(struct name *n)
 	fd_close(&n->parent_fd);
 }
 
-static void reply_to_notification(const struct rename_notifier *r, uint64_t id,
+static void reply_to_notification(const struct notifier *r, uint64_t id,
 				  int num, bool let_kernel_continue)
 {
 	struct seccomp_notif_resp answer = {
@@ -187,8 +187,8 @@ static bool on_one_mount(const struct name *from, const struct name *to)
 
 /* EPERM means that the caller is not dumpable: its memory and descriptors are
  * unreadable. */
-static bool read_caller_path(struct rename_notifier *r, pid_t pid,
-			     uint64_t address, struct name *n)
+static bool read_caller_path(struct notifier *r, pid_t pid, uint64_t address,
+			     struct name *n)
 {
 	errno = 0;
 	if (read_caller_text(pid, address, n->path, sizeof(n->path)))
@@ -199,7 +199,7 @@ static bool read_caller_path(struct rename_notifier *r, pid_t pid,
 }
 
 /* Fills in both parent directories and the flags. */
-static bool read_rename_arguments(struct rename_notifier *r,
+static bool read_rename_arguments(struct notifier *r,
 				  const struct seccomp_notif *q,
 				  struct name *from, struct name *to,
 				  unsigned int *ret_flags)
@@ -273,28 +273,28 @@ static bool is_caller_waiting(void *arg)
 	       ioctl(w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-struct rename_notifier_clock rename_notifier_clock(void)
+struct notifier_clock notifier_clock(void)
 {
 	struct timespec real, boot;
 
 	(void)clock_gettime(CLOCK_REALTIME, &real);
 	(void)clock_gettime(CLOCK_BOOTTIME, &boot);
-	return (struct rename_notifier_clock){real.tv_sec, boot.tv_sec};
+	return (struct notifier_clock){real.tv_sec, boot.tv_sec};
 }
 
 /* Files with an older ctime were not written in this run. A file system's clock
  * has finer steps than a second, hence one second less. After a change of the
  * system clock no time is reliable. */
-static time_t unwritten_before(const struct rename_notifier *r)
+static time_t unwritten_before(const struct notifier *r)
 {
-	struct rename_notifier_clock now = rename_notifier_clock();
+	struct notifier_clock now = notifier_clock();
 	time_t moved = (now.real - now.boot) - (r->begin.real - r->begin.boot);
 
 	return moved < -1 || moved > 1 ? 0 : r->begin.real - 1;
 }
 
 static void __attribute__((noreturn))
-run_rename_worker(const struct rename_notifier *r, uint64_t id,
+run_rename_worker(const struct notifier *r, uint64_t id,
 		  const struct name *from, const struct name *to,
 		  bool no_replace, const char *temporary)
 {
@@ -323,7 +323,7 @@ run_rename_worker(const struct rename_notifier *r, uint64_t id,
 	_exit(rc == -EXDEV ? STATUS_REFUSED : 0);
 }
 
-static void record_refused_rename(struct rename_notifier *r, const char *name,
+static void record_refused_rename(struct notifier *r, const char *name,
 				  enum sandbox_refused_rename how)
 {
 	if (*r->refused)
@@ -334,7 +334,7 @@ static void record_refused_rename(struct rename_notifier *r, const char *name,
 
 /* The rename may have been of a file, or have succeeded. A program that then
  * fails may have failed because of it. */
-static void record_unreadable_rename(struct rename_notifier *r)
+static void record_unreadable_rename(struct notifier *r)
 {
 	char path[48], name[17] = "";
 	auto_close int fd = -1;
@@ -348,15 +348,15 @@ static void record_unreadable_rename(struct rename_notifier *r)
 	record_refused_rename(r, name, SANDBOX_RENAME_UNREADABLE);
 }
 
-static bool start_rename_worker(struct rename_notifier *r, uint64_t id,
+static bool start_rename_worker(struct notifier *r, uint64_t id,
 				struct name *from, struct name *to,
 				bool no_replace)
 {
-	struct rename_notifier_worker *w = r->workers;
+	struct notifier_worker *w = r->workers;
 
-	while (w < r->workers + RENAME_NOTIFIER_WORKERS && w->pid)
+	while (w < r->workers + RENAME_WORKERS && w->pid)
 		w++;
-	if (w == r->workers + RENAME_NOTIFIER_WORKERS)
+	if (w == r->workers + RENAME_WORKERS)
 		return false;
 	(void)snprintf(w->name, sizeof(w->name), "%s", from->last);
 	(void)snprintf(w->temporary, sizeof(w->temporary),
@@ -377,7 +377,7 @@ static bool start_rename_worker(struct rename_notifier *r, uint64_t id,
 /* Renames a directory for the caller. The plain call comes first: it is enough
  * for a directory that the run created, and costs a fraction of a worker. An
  * exchange has no equivalent in several steps. */
-static void rename_for_caller(struct rename_notifier *r, uint64_t id,
+static void rename_for_caller(struct notifier *r, uint64_t id,
 			      struct name *from, struct name *to,
 			      unsigned int flags)
 {
@@ -401,25 +401,25 @@ static void rename_for_caller(struct rename_notifier *r, uint64_t id,
 	reply_to_notification(r, id, num, false);
 }
 
-void rename_notifier_open(struct rename_notifier *r,
-			  struct rename_notifier_clock begin, int listener)
+void notifier_open(struct notifier *r, struct notifier_clock begin,
+		   int listener)
 {
 	struct seccomp_notif_sizes sizes;
 
-	*r = (struct rename_notifier){.begin = begin, .listener = listener};
+	*r = (struct notifier){.begin = begin, .listener = listener};
 	if (listener < 0)
 		return;
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
 	r->closed =
 		syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0 ||
-		sizes.seccomp_notif > sizeof(union rename_notification);
+		sizes.seccomp_notif > sizeof(union notification);
 }
 
-void rename_notifier_answer(struct rename_notifier *r)
+void notifier_answer(struct notifier *r)
 {
 	AUTO(name) struct name from = {.parent_fd = -1};
 	AUTO(name) struct name to = {.parent_fd = -1};
-	union rename_notification q;
+	union notification q;
 	unsigned int flags;
 
 	memset(&q, 0, sizeof(q));
@@ -437,17 +437,17 @@ void rename_notifier_answer(struct rename_notifier *r)
 		rename_for_caller(r, q.notif.id, &from, &to, flags);
 }
 
-void rename_notifier_hang_up(struct rename_notifier *r)
+void notifier_hang_up(struct notifier *r)
 {
 	fd_close(&r->listener);
 }
 
-bool rename_notifier_reap(struct rename_notifier *r, pid_t pid, int status)
+bool notifier_reap(struct notifier *r, pid_t pid, int status)
 {
-	struct rename_notifier_worker *w;
+	struct notifier_worker *w;
 	struct err ignored;
 
-	for (w = r->workers; w < r->workers + RENAME_NOTIFIER_WORKERS; w++) {
+	for (w = r->workers; w < r->workers + RENAME_WORKERS; w++) {
 		if (w->pid != pid)
 			continue;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_REFUSED)
@@ -458,23 +458,23 @@ bool rename_notifier_reap(struct rename_notifier *r, pid_t pid, int status)
 			      AT_SYMLINK_NOFOLLOW) == 0)
 			(void)dirtree_remove(w->to_fd, w->temporary, &ignored);
 		(void)close(w->to_fd);
-		*w = (struct rename_notifier_worker){0};
+		*w = (struct notifier_worker){0};
 		return true;
 	}
 	return false;
 }
 
-static bool has_rename_worker(const struct rename_notifier *r)
+static bool has_rename_worker(const struct notifier *r)
 {
 	size_t i;
 
-	for (i = 0; i < RENAME_NOTIFIER_WORKERS; i++)
+	for (i = 0; i < RENAME_WORKERS; i++)
 		if (r->workers[i].pid)
 			return true;
 	return false;
 }
 
-void rename_notifier_close(struct rename_notifier *r)
+void notifier_close(struct notifier *r)
 {
 	struct timespec limit = {UNDO_MS / 1000, UNDO_MS % 1000 * 1000000L};
 	sigset_t child;
@@ -484,12 +484,12 @@ void rename_notifier_close(struct rename_notifier *r)
 
 	(void)sigemptyset(&child);
 	(void)sigaddset(&child, SIGCHLD);
-	for (i = 0; i < RENAME_NOTIFIER_WORKERS; i++)
+	for (i = 0; i < RENAME_WORKERS; i++)
 		if (r->workers[i].pid)
 			(void)kill(r->workers[i].pid, SIGTERM);
 	while (has_rename_worker(r)) {
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-			(void)rename_notifier_reap(r, pid, status);
+			(void)notifier_reap(r, pid, status);
 		if (has_rename_worker(r) &&
 		    sigtimedwait(&child, NULL, &limit) < 0 && errno == EAGAIN)
 			break;
