@@ -398,11 +398,6 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 	for (i = 0; i < run->places.notes.count; i++)
 		if (is_new_notice(&t, "place", run->places.notes.items[i]))
 			report_note("%s", run->places.notes.items[i]);
-	if (run->options->nested &&
-	    is_new_notice(&t, "limit", "nested-renames"))
-		report_note("with --nested a directory that is older than the "
-			    "run cannot be renamed (EXDEV): mv copies it; "
-			    "shown once per project");
 	report_encryption(&t, run);
 	print_notices(&t);
 	if (t.any && fd >= 0)

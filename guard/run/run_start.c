@@ -515,6 +515,7 @@ struct sandbox_policy run_policy(const struct run *run)
 		.ports = o->ports,
 		.port_count = o->port_count,
 		.nested = o->nested,
+		.continued = o->resume,
 		.strict = o->strict,
 		.allow_perf = o->allow_perf,
 		.allow_io_uring = o->allow_io_uring,

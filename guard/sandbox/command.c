@@ -157,9 +157,8 @@ static int exec_command(void *arg)
 		(void)tcsetpgrp(s->slave_fd, getpid());
 	inherited_state_restore(&s->inherited_state);
 	environ = (char **)(uintptr_t)s->policy->envp;
-	if (s->filters->notifier.len)
-		b->listener = filter_load_notifier(s->filters->notifier.data,
-						   s->filters->notifier.len);
+	b->listener = filter_load_notifier(s->filters->notifier.data,
+					   s->filters->notifier.len);
 	if (s->program_fd >= 0)
 		(void)execveat(s->program_fd, "", s->policy->argv, environ,
 			       AT_EMPTY_PATH);

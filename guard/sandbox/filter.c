@@ -487,17 +487,47 @@ static void notify_syscall(struct buf *to, int nr)
 }
 
 /*
- * Notifies of renames, except those with other flags of renameat2(2). A program
- * under a Landlock ruleset has fewer permissions than guard can see, so that
- * call is notified of. A program that ends with a failure may have failed
- * because of a rename that guard could not read.
+ * Notifies of an open that would pass a lease by: for writing without a wait
+ * for the lease's end, or for reading with O_TRUNC, which empties the file. A
+ * file that does not exist yet has no lease. Nearly all opens have neither of
+ * the first two flags.
  */
-static void make_rename_filter(struct buf *to)
+static void notify_open(struct buf *to, int nr, unsigned int arg)
+{
+	size_t start = start_syscall_block(to, nr);
+
+	emit_load_argument(to, arg);
+	emit(to, BPF_JMP | BPF_JSET | BPF_K, O_NONBLOCK | O_TRUNC, 1, 0);
+	emit_return(to, SECCOMP_RET_ALLOW);
+	emit(to, BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE, 1, 0);
+	emit(to, BPF_JMP | BPF_JSET | BPF_K, O_TRUNC, 3, 4);
+	emit(to, BPF_JMP | BPF_JSET | BPF_K, O_NONBLOCK, 0, 3);
+	emit(to, BPF_ALU | BPF_AND | BPF_K, O_CREAT | O_EXCL, 0, 0);
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, O_CREAT | O_EXCL, 1, 0);
+	emit_return(to, SECCOMP_RET_USER_NOTIF);
+	end_syscall_block(to, start, SECCOMP_RET_ALLOW);
+}
+
+/*
+ * Notifies of renames, except those with other flags of renameat2(2), and of
+ * calls that destroy a file's content without waiting for the end of a lease;
+ * the flags of openat2(2) are out of a filter's reach. The frequent calls come
+ * first. A program under a Landlock ruleset has fewer permissions than guard
+ * can see, so that call is notified of. A program that ends with a failure may
+ * have failed because of a rename that guard could not read.
+ */
+static void make_notifier_filter(struct buf *to)
 {
 	static const uint32_t success = 0;
 	size_t start, other = start_arch_block(to, ARCH);
 
 	emit_load(to, offsetof(struct seccomp_data, nr));
+	notify_open(to, SYS_openat, 2);
+#ifdef SYS_open
+	notify_open(to, SYS_open, 1);
+#endif
+	notify_syscall(to, SYS_openat2);
+	notify_syscall(to, SYS_truncate);
 #ifdef SYS_rename
 	notify_syscall(to, SYS_rename);
 #endif
@@ -618,8 +648,7 @@ int filters_make(const struct filter_options *w, struct filters *ret,
 
 	make_call_filter(w, &f.calls);
 	make_argument_filter(w, &f.arguments);
-	if (!w->nested)
-		make_rename_filter(&f.notifier);
+	make_notifier_filter(&f.notifier);
 	if (f.calls.len / sizeof(struct sock_filter) > BPF_MAXINSNS) {
 		filters_free(&f);
 		return fail(err, E2BIG, "the seccomp filter is too long");

@@ -11,9 +11,9 @@
  * stricter action of the two. (In a single libseccomp filter an unconditional
  * ALLOW silently removes the rules on arguments: TIOCSTI was allowed.)
  *
- * The third, `notifier`, is only for the command. It refuses nothing,
- * but notifies pid 1 before a rename and before the exit of a failed program
- * (notifier.h). It is empty with nested.
+ * The third, `notifier`, is only for the command. It refuses nothing, but
+ * notifies pid 1 before a rename, before a file is overwritten in a way that
+ * passes a lease by, and before the exit of a failed program (notifier.h).
  *
  * The programs are generated here as BPF in 0.1 ms; libseccomp takes 4 ms, as
  * long as all other steps of the start. libseccomp provides the numbers.
@@ -68,7 +68,7 @@ int filter_load(const void *program, size_t len, struct err *err);
 
 /* Loads the notifying program and returns its listener. Returns -1 with errno,
  * and loads nothing, if the kernel (before Linux 5.19) would let any signal
- * interrupt a pending rename. */
+ * interrupt a pending call. */
 int filter_load_notifier(const void *program, size_t len);
 
 /* The number of a call in calls.list; negative: the architecture or libseccomp

@@ -22,6 +22,9 @@
 #include "guard/sandbox/procfs.h"
 
 #define WAIT_MS 10000
+/* A process that waits for pid 1's answer (notifier.h) is never frozen with its
+ * control group. */
+#define GROUP_WAIT_MS 1000
 /* Bound for a run that creates processes faster than they are stopped. */
 #define ROUNDS_MAX 1000
 
@@ -29,6 +32,7 @@ struct process {
 	pid_t pid, parent;
 	uint64_t start;
 	bool stopped; /* by guard, or before */
+	bool asking; /* a thread waits for pid 1's answer */
 };
 
 struct processes {
@@ -56,9 +60,22 @@ static bool is_stopped_state(char state)
 	return state == 'T' || state == 't' || state == 'Z' || state == 'X';
 }
 
-/* True if all threads are stopped. A process that has ended counts as
- * stopped. */
-static bool are_threads_stopped(pid_t pid)
+/* True if the thread waits for pid 1's answer to a seccomp notification: even a
+ * stop signal does not interrupt that, and the call is made, or its error
+ * returned, only after the answer. The kernel's function is one of two, as the
+ * compiler inlined it. */
+static bool waits_for_answer(const char *dir)
+{
+	AUTO(buf) struct buf b = {0};
+	auto_free char *path = mem_printf("%s/wchan", dir);
+	struct err ignored;
+
+	return fd_slurp_at(AT_FDCWD, path, 256, &b, &ignored) == 0 &&
+	       strstr(buf_text(&b), "seccomp");
+}
+
+/* True if no thread executes. A process that has ended counts as stopped. */
+static bool are_threads_stopped(pid_t pid, bool *ret_asking)
 {
 	auto_free char *tasks = mem_printf("/proc/%d/task", pid);
 	AUTO(dirlist) struct dirlist list = {0};
@@ -66,6 +83,7 @@ static bool are_threads_stopped(pid_t pid)
 	size_t i;
 	auto_close int fd = fd_open_dir(AT_FDCWD, tasks);
 
+	*ret_asking = false;
 	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
 		return true;
 	for (i = 0; i < list.count; i++) {
@@ -73,8 +91,11 @@ static bool are_threads_stopped(pid_t pid)
 			mem_printf("%s/%s", tasks, list.items[i].name);
 		struct procfs_stat stat;
 
-		if (procfs_stat(dir, &stat) && !is_stopped_state(stat.state))
+		if (!procfs_stat(dir, &stat) || is_stopped_state(stat.state))
+			continue;
+		if (stat.state != 'D' || !waits_for_answer(dir))
 			return false;
+		*ret_asking = true;
 	}
 	return true;
 }
@@ -263,7 +284,7 @@ static int freeze_group(const struct freezer *f, const char *group,
 {
 	auto_free char *events = mem_printf("%s/cgroup.events", group);
 	auto_free char *line = mem_printf("group %s\n", group);
-	int left_ms = WAIT_MS;
+	int left_ms = GROUP_WAIT_MS;
 
 	if (write_record(f, line, err) < 0)
 		return -err->num;
@@ -283,19 +304,9 @@ static int freeze_group(const struct freezer *f, const char *group,
 	return 0;
 }
 
-static int stop_process(struct freezer *f, const struct process *p,
-			int *left_ms, struct err *err)
+static int wait_until_stopped(struct process *p, int *left_ms, struct err *err)
 {
-	auto_free char *line = mem_printf("%d %" PRIu64 "\n", p->pid, p->start);
-
-	*VEC_ADD(&f->stopped_list) = *p;
-	if (p->stopped)
-		return 0;
-	if (write_record(f, line, err) < 0)
-		return -err->num;
-	if (kill(p->pid, SIGSTOP) < 0 && errno != ESRCH)
-		return fail_errno(err, "stop process %d of the run", p->pid);
-	while (!are_threads_stopped(p->pid)) {
+	while (!are_threads_stopped(p->pid, &p->asking)) {
 		if ((*left_ms)-- <= 0)
 			return fail(err, ETIMEDOUT,
 				    "process %d of the run does not stop",
@@ -303,6 +314,23 @@ static int stop_process(struct freezer *f, const struct process *p,
 		(void)poll(NULL, 0, 1);
 	}
 	return 0;
+}
+
+static int stop_process(struct freezer *f, const struct process *p,
+			int *left_ms, struct err *err)
+{
+	auto_free char *line = mem_printf("%d %" PRIu64 "\n", p->pid, p->start);
+
+	struct process *added = VEC_ADD(&f->stopped_list);
+
+	*added = *p;
+	if (p->stopped)
+		return 0;
+	if (write_record(f, line, err) < 0)
+		return -err->num;
+	if (kill(p->pid, SIGSTOP) < 0 && errno != ESRCH)
+		return fail_errno(err, "stop process %d of the run", p->pid);
+	return wait_until_stopped(added, left_ms, err);
 }
 
 /* Returns 1 if it stopped any process, 0 if all were stopped. */
@@ -333,6 +361,7 @@ static int stop_descendants(struct freezer *f, const struct process *init,
 			    struct err *err)
 {
 	int left_ms = WAIT_MS, rounds = 0, quiet = 0;
+	size_t i;
 	int got = stop_process(f, init, &left_ms, err);
 
 	/* A listing of /proc is not atomic, so it takes two in a row without a
@@ -345,6 +374,11 @@ static int stop_descendants(struct freezer *f, const struct process *init,
 				    "the run creates processes faster than "
 				    "guard can stop them");
 	}
+	/* pid 1's workers stop late, and may have answered meanwhile. */
+	for (i = 0; got >= 0 && i < f->stopped_list.count; i++)
+		if (f->stopped_list.items[i].asking)
+			got = wait_until_stopped(&f->stopped_list.items[i],
+						 &left_ms, err);
 	return got;
 }
 

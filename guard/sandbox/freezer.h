@@ -4,7 +4,9 @@
  * Every process is stopped with SIGSTOP, pid 1 first and parents before their
  * children, so that no shell in the run notices that its jobs stop. Processes
  * that were stopped before stay stopped. The processes are the descendants of
- * the run's pid 1; a process of the run cannot leave that tree.
+ * the run's pid 1; a process of the run cannot leave that tree. A process that
+ * waits for pid 1's answer (notifier.h) cannot be stopped, and makes its call
+ * only after the answer: for that pid 1 and its workers must be resumed.
  *
  * A run with limits has a cgroup v2 of its own and is frozen with that instead:
  * atomically, and invisibly to the run.

@@ -70,29 +70,34 @@ static bool can_load_notifier(void)
 	return child_wait(pid) == 0;
 }
 
+/* Renames, and overwrites that pass a lease by (notifier.h). */
 static void inspect_renames(const struct inspect_report *r)
 {
 	static const char yama[] = "/proc/sys/kernel/yama/ptrace_scope";
 
-	/* pid 1 reads the names of a rename from the command's memory. */
+	/* pid 1 reads the names of a call from the command's memory. */
 	if (userns_switch(yama) >= 2)
 		report_layer(
 			r, INSPECT_WEAKER, "renames",
 			"yama lets no process read another process's memory, "
 			"so renaming a directory that is older than the run "
-			"fails (EXDEV), which some programs cannot handle",
+			"fails (EXDEV), which some programs cannot handle, and "
+			"truncate(2) and opens with O_NONBLOCK can destroy a "
+			"version of the run",
 			"sudo sysctl -w kernel.yama.ptrace_scope=1 (a 3 can be "
 			"changed by a reboot only)");
 	else if (can_load_notifier())
 		report_layer(r, INSPECT_OK, "renames",
 			     "directories that are older than the run can be "
-			     "renamed",
+			     "renamed, and guard is asked before truncate(2)",
 			     NULL);
 	else
 		report_layer(
 			r, INSPECT_WEAKER, "renames",
 			"renaming a directory that is older than the run fails "
-			"(EXDEV), which some programs cannot handle",
+			"(EXDEV), which some programs cannot handle, and "
+			"truncate(2) and opens with O_NONBLOCK can destroy a "
+			"version of the run",
 			"Linux 5.19 or newer, and guard outside of another "
 			"sandbox's filter");
 }

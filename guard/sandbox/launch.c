@@ -225,10 +225,7 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		    sb->kernel_pids_limit,
 		    sb->cgroup.holds[CGROUP_MEMORY] ? 0 : policy->memory,
 		    policy->net == SANDBOX_NET_HOST);
-	/* Without this filter the commands have no more filters than pid 1, so
-	 * the two cannot be told apart, and pid 1 moves no files for them. */
-	if (sb->filters.notifier.len)
-		sb->watch.kernel_quotas.init = sb->pid;
+	sb->watch.kernel_quotas.init = sb->pid;
 	*ret = TAKE(sb);
 	return 0;
 }
@@ -333,5 +330,6 @@ void sandbox_free(struct sandbox **sb)
 	free(b->setup.var_tmp_path);
 	free(b->command);
 	free(b->refused_rename);
+	free(b->unasked);
 	free(b);
 }

@@ -45,6 +45,8 @@ enum message_type {
 	MESSAGE_RELEASE, /* execute the command */
 	MESSAGE_SIGNAL, /* value: the signal, for the command's group */
 	MESSAGE_CONTINUE, /* send SIGCONT to the stopped command */
+	/* pid 1 to guard */
+	MESSAGE_UNASKED, /* text: see sandbox_unasked() */
 };
 
 struct message {

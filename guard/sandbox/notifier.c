@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,9 @@
 
 /* Exit status of a worker that replied EXDEV. */
 #define STATUS_REFUSED 1
+
+/* Tries to resolve a path while other processes rename. */
+#define TRIES_MAX 100
 
 /* Time for workers to undo their work in notifier_close(). */
 #define UNDO_MS 2000
@@ -103,7 +107,7 @@ static bool read_caller_text(pid_t pid, uint64_t address, char *text,
 static void caller_start_path(pid_t pid, const struct name *n, char text[48])
 {
 	if (n->path[0] == '/')
-		(void)snprintf(text, 48, "/");
+		(void)snprintf(text, 48, "/proc/%d/root", (int)pid);
 	else if (n->dirfd == AT_FDCWD)
 		(void)snprintf(text, 48, "/proc/%d/cwd", (int)pid);
 	else
@@ -138,15 +142,33 @@ static int open_start(pid_t pid, const struct name *n, const struct name *other)
 	return open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Opens the parent directory. Trailing slashes are ignored: the name is a
- * directory. "." and ".." are left to the kernel, which has errors for them. */
-static bool open_rename_parent(pid_t pid, struct name *n,
-			       const struct name *other)
+/* Opens a path of the caller with O_PATH, which opens no device and waits for
+ * nothing. A nested sandbox may have another root. EAGAIN: the kernel cannot
+ * tell whether ".." left the scope, because of a rename anywhere. */
+static int open_caller_path(const struct notifier *r, int start,
+			    const char *path, uint64_t flags, uint64_t scope)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_NO_MAGICLINKS,
+		.flags = O_PATH | O_CLOEXEC | flags,
+		.resolve = RESOLVE_NO_MAGICLINKS | scope,
 	};
+	int fd, tries = 0;
+
+	if (r->policy->nested && *path == '/')
+		how.resolve |= RESOLVE_IN_ROOT;
+	do
+		fd = (int)syscall(SYS_openat2, start, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && tries++ < TRIES_MAX);
+	return fd;
+}
+
+/* Opens the parent directory. Trailing slashes are ignored: the name is a
+ * directory. "." and ".." are left to the kernel, which has errors for them.
+ * With nested the caller's mounts may permit less than pid 1's own, so that a
+ * relative path may not leave its start. */
+static bool open_rename_parent(const struct notifier *r, pid_t pid,
+			       struct name *n, const struct name *other)
+{
 	auto_close int start = open_start(pid, n, other);
 	size_t len = strlen(n->path), begin;
 
@@ -165,8 +187,9 @@ static bool open_rename_parent(pid_t pid, struct name *n,
 		return true;
 	}
 	n->path[begin] = '\0';
-	n->parent_fd =
-		(int)syscall(SYS_openat2, start, n->path, &how, sizeof(how));
+	n->parent_fd = open_caller_path(
+		r, start, n->path, O_DIRECTORY,
+		r->policy->nested && *n->path != '/' ? RESOLVE_BENEATH : 0);
 	return n->parent_fd >= 0;
 }
 
@@ -240,8 +263,8 @@ static bool read_rename_arguments(struct notifier *r,
 		*to = other;
 		is_dir = is_caller_dir(pid, from);
 	}
-	return is_dir && open_rename_parent(pid, from, NULL) &&
-	       open_rename_parent(pid, to, from) &&
+	return is_dir && open_rename_parent(r, pid, from, NULL) &&
+	       open_rename_parent(r, pid, to, from) &&
 	       fstype_of_fd(from->parent_fd)->traits & FSTYPE_OVERLAY &&
 	       /* The notification is still valid, so pid was the caller's all
 		* the time and not reused. */
@@ -372,6 +395,163 @@ static bool start_rename_worker(struct notifier *r, uint64_t id,
 	return true;
 }
 
+/* ---- files that are overwritten ---- */
+
+/* True if an open with these flags does not wait for the end of a lease. The
+ * filter decides for the calls that have their flags in an argument. */
+static bool passes_lease(uint64_t flags)
+{
+	return flags & (flags & O_ACCMODE ? O_NONBLOCK : O_TRUNC);
+}
+
+static bool read_caller_how(pid_t pid, uint64_t address, struct open_how *how)
+{
+	struct iovec here = {how, sizeof(*how)};
+	struct iovec there = {(void *)(uintptr_t)address, sizeof(*how)};
+
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) ==
+	       (ssize_t)sizeof(*how);
+}
+
+/* Opens the file that the call opens or truncates, O_PATH. Returns -1 unless it
+ * is a regular file of a layer. A missing file, a wrong type and any other
+ * error are left to the kernel. */
+static int open_caller_file(struct notifier *r, const struct seccomp_notif *q,
+			    struct stat *ret)
+{
+	const uint64_t *args = (const uint64_t *)q->data.args;
+	struct open_how how = {.flags = O_TRUNC};
+	struct name n = {.dirfd = AT_FDCWD};
+	auto_close int start = -1, fd = -1;
+	uint64_t path = args[0], id = q->id;
+	pid_t pid = (pid_t)q->pid;
+	size_t slashes = 0;
+
+	if (q->data.nr == SYS_openat || q->data.nr == SYS_openat2) {
+		n.dirfd = (int)args[0];
+		path = args[1];
+		how.flags = args[2];
+	}
+#ifdef SYS_open
+	if (q->data.nr == SYS_open)
+		how.flags = args[1];
+#endif
+	if (q->data.nr == SYS_openat2 &&
+	    (!read_caller_how(pid, args[2], &how) || !passes_lease(how.flags)))
+		return -1;
+	errno = 0;
+	if (!read_caller_text(pid, path, n.path, sizeof(n.path))) {
+		if (errno == EPERM)
+			r->unasked = "guard cannot read the memory of a "
+				     "program";
+		return -1;
+	}
+	/* The root of such a call is its directory. */
+	if (how.resolve & (RESOLVE_IN_ROOT | RESOLVE_BENEATH)) {
+		slashes = strspn(n.path, "/");
+		memmove(n.path, n.path + slashes, strlen(n.path + slashes) + 1);
+	}
+	start = open_start(pid, &n, NULL);
+	fd = open_caller_path(r, start, n.path,
+			      how.flags & (O_NOFOLLOW | O_DIRECTORY),
+			      how.resolve & ~(uint64_t)RESOLVE_CACHED);
+	if (fd < 0 || fstat(fd, ret) < 0 || !S_ISREG(ret->st_mode) ||
+	    !(fstype_of_fd(fd)->traits & FSTYPE_OVERLAY) ||
+	    ioctl(r->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
+		return -1;
+	return TAKE_FD(fd);
+}
+
+/* Opens the file for writing and closes it: overlayfs then ends a lease on the
+ * file in the upper layer, and the open waits until its holder has given the
+ * lease up. */
+static int end_lease(int fd, int flags)
+{
+	char path[32];
+	int out;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	out = open(path, O_WRONLY | O_CLOEXEC | flags);
+	if (out < 0)
+		return -errno;
+	(void)close(out);
+	return 0;
+}
+
+/* A program that is root in a namespace of its own may write to files whose
+ * mode lets the run only read. */
+static void enter_caller_userns(pid_t pid)
+{
+	char path[48];
+	auto_close int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)setns(fd, CLONE_NEWUSER);
+}
+
+/* Starts a worker that replies once the file has no lease; not while busy.
+ * Returns false if the run has reached its limit of processes. */
+static bool start_lease_worker(struct notifier *r,
+			       const struct seccomp_notif *q, int fd)
+{
+	pid_t *worker = r->lease_workers;
+
+	while (*worker)
+		worker++;
+	*worker = fork();
+	if (*worker == 0) {
+		(void)prctl(PR_SET_NAME, "guard-lease");
+		if (r->policy->nested)
+			enter_caller_userns((pid_t)q->pid);
+		(void)end_lease(fd, 0);
+		reply_to_notification(r, q->id, 0, true);
+		_exit(0);
+	}
+	if (*worker > 0)
+		return true;
+	*worker = 0;
+	r->unasked = "the run has reached its limit of processes";
+	return false;
+}
+
+/*
+ * Lets the call continue once the holder of a lease has copied the file. A file
+ * without a change since the start of the run is on a lower layer, if the upper
+ * one was empty: it has no lease, and the call copies it up, or fails. A file
+ * with a change is on the upper layer (or changed outside), so that an open in
+ * pid 1 takes no time. The others need a worker: the open may copy them up.
+ */
+static void answer_overwrite(struct notifier *r, const struct seccomp_notif *q)
+{
+	struct stat st;
+	auto_close int fd = open_caller_file(r, q, &st);
+	bool waits = false;
+
+	if (fd >= 0 && (r->policy->continued ||
+			st.st_ctim.tv_sec >= unwritten_before(r))) {
+		int got = st.st_ctim.tv_sec < r->begin.real
+				  ? -EWOULDBLOCK
+				  : end_lease(fd, O_NONBLOCK);
+
+		waits = got == -EWOULDBLOCK ||
+			(got == -EACCES && r->policy->nested);
+	}
+	if (!waits || !start_lease_worker(r, q, fd))
+		reply_to_notification(r, q->id, 0, true);
+}
+
+bool notifier_is_busy(const struct notifier *r)
+{
+	size_t i;
+
+	for (i = 0; i < LEASE_WORKERS; i++)
+		if (!r->lease_workers[i])
+			return false;
+	return true;
+}
+
 /* ---- in pid 1 ---- */
 
 /* Renames a directory for the caller. The plain call comes first: it is enough
@@ -401,12 +581,20 @@ static void rename_for_caller(struct notifier *r, uint64_t id,
 	reply_to_notification(r, id, num, false);
 }
 
-void notifier_open(struct notifier *r, struct notifier_clock begin,
-		   int listener)
+void notifier_open(struct notifier *r, const struct sandbox_policy *policy,
+		   struct notifier_clock begin, int listener)
 {
 	struct seccomp_notif_sizes sizes;
 
-	*r = (struct notifier){.begin = begin, .listener = listener};
+	*r = (struct notifier){
+		.policy = policy, .begin = begin, .listener = listener};
+	if (policy->allow_io_uring)
+		r->unasked = "programs of the run may use io_uring";
+	else if (policy->allow_32bit)
+		r->unasked = "32-bit programs of the run do not ask";
+	if (listener < 0)
+		r->unasked = "the kernel is older than Linux 5.19, or another "
+			     "program listens to guard's system calls";
 	if (listener < 0)
 		return;
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
@@ -425,16 +613,30 @@ void notifier_answer(struct notifier *r)
 	memset(&q, 0, sizeof(q));
 	if (ioctl(r->listener, SECCOMP_IOCTL_NOTIF_RECV, &q) < 0)
 		return; /* ENOENT: the caller has ended */
-	if (q.notif.data.nr == SYS_landlock_restrict_self)
+	switch (q.notif.data.nr) {
+	case SYS_landlock_restrict_self:
 		r->closed = true;
-	if (q.notif.data.nr == SYS_exit_group &&
-	    (pid_t)q.notif.pid == r->unreadable_pid)
-		record_unreadable_rename(r);
-	if (r->closed || q.notif.data.nr == SYS_exit_group ||
-	    !read_rename_arguments(r, &q.notif, &from, &to, &flags))
-		reply_to_notification(r, q.notif.id, 0, true);
-	else
+		break;
+	case SYS_exit_group:
+		if ((pid_t)q.notif.pid == r->unreadable_pid)
+			record_unreadable_rename(r);
+		break;
+#ifdef SYS_open
+	case SYS_open:
+#endif
+	case SYS_openat:
+	case SYS_openat2:
+	case SYS_truncate:
+		answer_overwrite(r, &q.notif);
+		return;
+	default:
+		if (r->closed ||
+		    !read_rename_arguments(r, &q.notif, &from, &to, &flags))
+			break;
 		rename_for_caller(r, q.notif.id, &from, &to, flags);
+		return;
+	}
+	reply_to_notification(r, q.notif.id, 0, true);
 }
 
 void notifier_hang_up(struct notifier *r)
@@ -446,7 +648,13 @@ bool notifier_reap(struct notifier *r, pid_t pid, int status)
 {
 	struct notifier_worker *w;
 	struct err ignored;
+	size_t i;
 
+	for (i = 0; i < LEASE_WORKERS; i++)
+		if (r->lease_workers[i] == pid) {
+			r->lease_workers[i] = 0;
+			return true;
+		}
 	for (w = r->workers; w < r->workers + RENAME_WORKERS; w++) {
 		if (w->pid != pid)
 			continue;

@@ -27,7 +27,7 @@ struct pid1 {
 	bool exec_ended; /* the command of the exec session has ended */
 	int grace_ms; /* until SIGKILL; 0: none is due */
 	struct notifier notifier;
-	bool reported_refused;
+	bool reported_refused, reported_unasked;
 };
 
 /* ---- the end ---- */
@@ -45,15 +45,22 @@ static void give_up_terminal(const struct setup *s)
 		(void)close(fd);
 }
 
-/* Reports the first refused rename, once. */
-static void report_refused_rename(struct pid1 *p)
+/* Reports the first refused rename and the first reason why guard was not
+ * asked, once each. */
+static void report_notifier(struct pid1 *p)
 {
-	if (p->reported_refused || !*p->notifier.refused || p->s->socket < 0)
+	const struct notifier *n = &p->notifier;
+
+	if (p->s->socket < 0)
 		return;
-	p->reported_refused = true;
-	(void)message_send(p->s->socket, MESSAGE_RENAME_REFUSED,
-			   (int)p->notifier.refused_how, p->notifier.refused,
-			   -1);
+	if (*n->refused && !p->reported_refused)
+		(void)message_send(p->s->socket, MESSAGE_RENAME_REFUSED,
+				   (int)n->refused_how, n->refused, -1);
+	if (n->unasked && !p->reported_unasked)
+		(void)message_send(p->s->socket, MESSAGE_UNASKED, 0, n->unasked,
+				   -1);
+	p->reported_refused = *n->refused;
+	p->reported_unasked = n->unasked;
 }
 
 /* The caller continues at the offset that the run reached: in a shell's loop
@@ -87,7 +94,7 @@ static void __attribute__((noreturn)) end_pid1(struct pid1 *p, int status)
 	pid_t pid;
 
 	notifier_close(&p->notifier);
-	report_refused_rename(p);
+	report_notifier(p);
 	(void)kill(-1, SIGKILL);
 	/* A worker that was killed before its undo leaves its copy: renames
 	 * reaped here remove it. */
@@ -174,7 +181,7 @@ static void release_command(struct pid1 *p)
 	int num = command_start(p->s, &p->command, &listener);
 	struct err err = {0};
 
-	notifier_open(&p->notifier, p->s->begin, listener);
+	notifier_open(&p->notifier, p->s->policy, p->s->begin, listener);
 	if (num == 0) {
 		(void)message_send(p->s->socket, MESSAGE_STARTED, 0, NULL, -1);
 		return;
@@ -443,7 +450,9 @@ static void supervise_run(struct pid1 *p)
 	fds[1] = (struct pollfd){.fd = p->signal_fd, .events = POLLIN};
 	while (!p->exec_ended || p->notifier.listener >= 0) {
 		fds[0] = (struct pollfd){.fd = p->s->socket, .events = POLLIN};
-		fds[2] = (struct pollfd){.fd = p->notifier.listener,
+		fds[2] = (struct pollfd){.fd = notifier_is_busy(&p->notifier)
+						       ? -1
+						       : p->notifier.listener,
 					 .events = POLLIN};
 		fds[3] = (struct pollfd){.fd = p->s->exec_socket_fd,
 					 .events = POLLIN};
@@ -462,9 +471,9 @@ static void supervise_run(struct pid1 *p)
 			notifier_hang_up(&p->notifier);
 		if (fds[1].revents)
 			reap_children(p);
-		report_refused_rename(p);
 		if (fds[0].revents)
 			handle_guard_message(p);
+		report_notifier(p);
 		if (fds[3].revents)
 			accept_exec_client(p);
 	}

@@ -325,6 +325,11 @@ static bool relay_signal(struct sandbox *sb)
 	return true;
 }
 
+const char *sandbox_unasked(const struct sandbox *sb)
+{
+	return sb->unasked;
+}
+
 /* Handles messages about the result of the run. */
 static void handle_result_message(struct sandbox *sb,
 				  const struct message *message)
@@ -340,6 +345,10 @@ static void handle_result_message(struct sandbox *sb,
 		sb->refused_rename = mem_strdup(message->text);
 		sb->refused_rename_how =
 			(enum sandbox_refused_rename)message->value;
+		break;
+	case MESSAGE_UNASKED:
+		free(sb->unasked);
+		sb->unasked = mem_strdup(message->text);
 		break;
 	case MESSAGE_STDIO_OFFSET:
 		if (message->value >= 0 && message->value < 3)

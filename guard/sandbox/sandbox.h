@@ -99,6 +99,7 @@ struct sandbox_policy {
 	const struct sandbox_port *ports;
 	size_t port_count;
 	bool nested; /* allow sandboxes in the run */
+	bool continued; /* the upper layers have files of an earlier run */
 	/* An empty, private home directory. Landlock also forbids writes to
 	 * FIFOs and devices on read-only mounts. Not with nested. */
 	bool strict;
@@ -184,6 +185,14 @@ struct sandbox_result {
 	const char *refused_rename;
 	enum sandbox_refused_rename refused_how;
 };
+
+/*
+ * A run's programs ask guard before they overwrite a file in a way that passes
+ * a lease by (notifier.h). Returns the last reason why one may not have asked,
+ * or NULL. Known soon after sandbox_release(), and may come later; valid until
+ * the next call of sandbox_wait() or its tick.
+ */
+const char *sandbox_unasked(const struct sandbox *sb);
 
 /* Sockets of well-known services that the user could connect to and the run
  * cannot: NULL-terminated, valid as long as sb. */

@@ -44,6 +44,7 @@ struct sandbox {
 	bool network_lost;
 	char *refused_rename; /* see struct sandbox_result */
 	enum sandbox_refused_rename refused_rename_how;
+	char *unasked; /* or NULL */
 	struct watch watch;
 	int64_t next_watch, next_tick; /* monotonic ms; 0: none */
 	enum sandbox_tick_action (*tick)(void *arg, int *ret_next_ms);

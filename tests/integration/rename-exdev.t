@@ -198,13 +198,34 @@ if [ "$me" != root ]; then
 		[ "$($renamer plain tree moved)" = 18 ] && chmod 755 tree/a &&
 		[ -e tree/a/file ] && [ -z "$(find . -name ".guard*")" ]'
 fi
-gives 0 'a run can use --nested' guard run --nested -- true
-says "$err" 'with --nested a directory that is older than the run cannot be renamed'
-gives 0 'a second run can use --nested' guard run --nested -- true
-silent "$err" 'with --nested'
-gives 0 'a rename in a run with --nested ends with 0' \
-	guard run -q --nested -- "$renamer" plain tree moved
-is "$(cat "$out")" $EXDEV "with --nested the kernel's EXDEV stays"
+
+# --- nested sandboxes: the caller's root and mounts decide ---
+for how in "" "unshare -Urm" "unshare -Urmpf"; do
+	# shellcheck disable=SC2086 # a command
+	gives 0 "a directory can be renamed with --nested ($how)" \
+		guard run -q --nested -- $how sh -c "
+		[ \$($renamer plain tree/a/b moved) = 0 ] &&
+		[ \$($renamer plain \"$PWD/tree\" \"$PWD/one/tree\") = 0 ] &&
+		[ -e one/tree/a/file ] && [ -e moved/same ]"
+done
+gives 0 "a nested sandbox's read-only mount keeps its directories" \
+	guard run -q --nested -- unshare -Urm sh -c "
+	mount --bind tree tree && mount -o remount,ro,bind tree &&
+	ln -s \"$PWD/tree\" one/link &&
+	for name in tree/a one/link/a \"$PWD/tree/a\"; do
+		[ \$($renamer plain \$name moved) != 0 ] || exit
+		[ \$($renamer plain \$name \$name-moved) != 0 ] || exit
+		( cd one && $renamer plain link/a link/b ) | grep -qvx 0 || exit
+	done
+	[ -e tree/a/file ]"
+gives 0 "a nested sandbox's own root is the root of its paths" \
+	guard run -q --nested -- unshare -Urm sh -c "
+	mount -t tmpfs t /mnt && mkdir -p \"/mnt$PWD\" /mnt/usr /mnt/opt &&
+	mount --rbind /usr /mnt/usr && mount --rbind /opt /mnt/opt &&
+	cp -d /lib* /mnt && mkdir one/tree &&
+	mount --bind \"$PWD/one\" \"/mnt$PWD\" &&
+	[ \$(chroot /mnt $renamer plain \"$PWD/tree\" \"$PWD/x\") = 0 ] &&
+	[ -e tree/a/file ] && [ -e one/x ]"
 
 # --- the run ends during a rename ---
 mkdir wide

@@ -1,6 +1,7 @@
 /* The seccomp programs, executed by an interpreter of the instructions in them:
  * every number, and the checked arguments. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -356,18 +357,19 @@ static void an_executable_stack_is_no_personality(void **state)
 	filters_free(&f);
 }
 
-static void only_renames_and_failures_are_asked_about(void **state)
+static void only_some_calls_are_asked_about(void **state)
 {
 	struct seccomp_data data = {.nr = SYS_renameat2, .arch = ARCH};
 	struct filters f = make(false), nested = make(true);
 	int nr;
 
 	(void)state;
-	assert_int_equal(nested.notifier.len, 0);
+	assert_int_equal(nested.notifier.len, f.notifier.len);
 	for (nr = 0; nr < 512; nr++) {
 		uint32_t wanted = SECCOMP_RET_ALLOW;
 
-		if (nr == SYS_renameat2 || nr == SYS_landlock_restrict_self)
+		if (nr == SYS_renameat2 || nr == SYS_landlock_restrict_self ||
+		    nr == SYS_openat2 || nr == SYS_truncate)
 			wanted = SECCOMP_RET_USER_NOTIF;
 #ifdef SYS_renameat
 		if (nr == SYS_renameat)
@@ -394,6 +396,46 @@ static void only_renames_and_failures_are_asked_about(void **state)
 	filters_free(&nested);
 }
 
+/* Only such an open may destroy the content of a file with a lease. */
+static bool passes_lease(int flags)
+{
+	if ((flags & O_CREAT) && (flags & O_EXCL))
+		return (flags & O_ACCMODE) == O_RDONLY && (flags & O_TRUNC);
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return flags & O_TRUNC;
+	return flags & O_NONBLOCK;
+}
+
+static void each_open_that_passes_a_lease_is_asked_about(void **state)
+{
+	static const int bits[] = {O_CREAT,  O_EXCL,	O_TRUNC,    O_NONBLOCK,
+				   O_APPEND, O_CLOEXEC, O_DIRECTORY};
+	struct filters f = make(false);
+	unsigned int set, mode, i;
+
+	(void)state;
+	for (set = 0; set < 1u << 7; set++) {
+		for (mode = 0; mode < 4; mode++) {
+			uint32_t wanted = SECCOMP_RET_ALLOW;
+			int flags = (int)mode;
+
+			for (i = 0; i < 7; i++)
+				flags |= set & 1u << i ? bits[i] : 0;
+			if (passes_lease(flags))
+				wanted = SECCOMP_RET_USER_NOTIF;
+			assert_int_equal(ask(&f.notifier, SYS_openat, 0, 0,
+					     (uint64_t)flags),
+					 wanted);
+#ifdef SYS_open
+			assert_int_equal(ask(&f.notifier, SYS_open, 0,
+					     (uint64_t)flags, 0),
+					 wanted);
+#endif
+		}
+	}
+	filters_free(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,7 +451,8 @@ int main(void)
 		cmocka_unit_test(no_device_node_can_be_made),
 		cmocka_unit_test(prctl_says_that_this_is_a_run),
 		cmocka_unit_test(an_executable_stack_is_no_personality),
-		cmocka_unit_test(only_renames_and_failures_are_asked_about),
+		cmocka_unit_test(only_some_calls_are_asked_about),
+		cmocka_unit_test(each_open_that_passes_a_lease_is_asked_about),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
