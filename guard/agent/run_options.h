@@ -23,7 +23,7 @@ struct run_options {
 	bool nested, strict, env_clean;
 	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
 	int64_t timeout_ms;
-	int64_t versions_ms; /* versions that often; 0: none */
+	int64_t versions_ms; /* rest of a kept content; 0: none are kept */
 	uint64_t pids_limit, memory, tmp_size;
 	unsigned int cpus_milli;
 	bool has_user;

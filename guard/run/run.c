@@ -18,6 +18,9 @@
 #include "guard/run/wait_timestamp_tick.h"
 #include "snapshot/walk/take.h"
 
+/* Part of a layer's limit that its versions may take until they are stored. */
+#define SPOOL_SHARE 10
+
 /* A run that never began leaves nothing behind. */
 static void discard_unstarted_run(struct run *run)
 {
@@ -52,16 +55,16 @@ int run_status_of(const struct sandbox_result *result)
 static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 {
 	struct run *run = arg;
+	bool child = run->self != getpid();
 
-	if (run->self != getpid()) {
-		run->self = getpid();
-		run->run_versions.interval_ms = 0;
+	if (child && !run->in_child) {
+		run->in_child = true;
 		run_syncs_begin(&run->run_syncs, &run->session);
 		run->run_import.session = NULL;
 		budget_in_child(&run->budget);
 	}
 	freezer_resume_abandoned(run->session.fd);
-	run_versions_tick(&run->run_versions);
+	run_versions_tick(&run->run_versions, child);
 	if (!run->options->copy_dir)
 		run_syncs_tick(&run->run_syncs);
 	run_import_tick(&run->run_import);
@@ -112,7 +115,9 @@ static int release_and_wait(struct run *run, struct timestamp start,
 	    base_snapshot_worker_start(run, start, err) < 0)
 		return -err->num;
 	run_versions_begin(&run->run_versions, &run->session,
-			   run->options->versions_ms);
+			   run->options->copy_dir ? 0
+						  : run->options->versions_ms,
+			   run->budget.bytes / SPOOL_SHARE);
 	run_syncs_begin(&run->run_syncs, &run->session);
 	run_import_begin(&run->run_import,
 			 run->options->copy_dir ? NULL : &run->session);

@@ -47,6 +47,7 @@ struct run {
 	bool base_ended; /* before its end; a snapshot follows the run */
 	struct sandbox *sandbox; /* NULL: nothing was started */
 	pid_t self; /* guard itself: while it is stopped a child looks */
+	bool in_child;
 	struct budget budget;
 	bool over_budget;
 	struct run_versions run_versions;

@@ -1,15 +1,15 @@
 /*
- * Versions of what a run changes, kept while it runs: of each file that is
- * another one every so often, as a snapshot "during-run" of the project as the
- * run sees it. From outside, so that the run can neither stop nor reach it.
+ * The version worker of a run, from the side of the guard that supervises the
+ * run: guard/timeline/worker.h has what the worker does.
  *
- *	run_versions_begin()	before the command
- *	run_versions_tick()	again and again, while it runs
+ *	run_versions_begin()	after the command was released
+ *	run_versions_tick()	several times a second, while it runs
  *	run_versions_end()	when its last process is gone
  *
- * Each time a process of its own does it, with idle priority, and for at most
- * a small part of the time. The first time is one interval after the start: a
- * short run does without. While the disk is nearly full nothing is kept.
+ * The worker is a process outside of the run: the run can neither stop nor
+ * reach it, and the terminal's signals do not. A process of the run waits for
+ * the worker when it opens a file for writing. So a worker that stands still is
+ * ended within a second, and another one begins where it ended.
  */
 #ifndef GUARD_RUN_RUN_VERSIONS_H
 #define GUARD_RUN_RUN_VERSIONS_H
@@ -19,29 +19,26 @@
 
 #include "overlay/session.h"
 
-/* The result of one version. */
-struct run_versions_result {
-	uint64_t seq; /* the last version's snapshot, 0: none yet */
-	struct timestamp since; /* older changes are in it */
-	char failed[sizeof(((struct err *)0)->text)]; /* why not, "" */
-};
-
 struct run_versions {
 	const struct session *session; /* borrowed */
-	int64_t interval_ms; /* 0: none are kept */
-	int64_t next; /* monotonic ms */
-	pid_t worker_pid; /* 0: no process keeps versions */
-	int result_fd;
-	struct run_versions_result last;
+	int64_t rest_ms; /* 0: none are kept */
+	uint64_t spool_max; /* bytes */
+	pid_t worker_pid; /* 0: none */
+	int control_fd;
+	volatile uint64_t *heartbeat; /* shared with the worker */
+	uint64_t last_heartbeat;
+	unsigned int stood_still; /* ticks */
+	int64_t next; /* monotonic ms: next tick, or next start */
 };
 
-/* run_versions_begin() sets the interval (0: no versions are kept);
- * run_versions_tick(), called repeatedly, starts a worker when a version is due
- * and collects the result of the last one. */
+/* Starts the worker. rest_ms: see worker.h; 0: no versions are kept. */
 void run_versions_begin(struct run_versions *d, const struct session *s,
-			int64_t interval_ms);
-void run_versions_tick(struct run_versions *d);
-/* Says on stderr why the last ones could not be kept, if so. */
+			int64_t rest_ms, uint64_t spool_max);
+/* Ends a worker that stands still, and starts another one. Also in a child of
+ * guard, which cannot start one. */
+void run_versions_tick(struct run_versions *d, bool child);
+/* Lets the worker take the last changes. Says on stderr why versions could not
+ * be kept, if so. */
 void run_versions_end(struct run_versions *d);
 
 #endif

@@ -13,10 +13,9 @@
 /* First of the temporary descriptors, above the final numbers. */
 #define ASIDE 20
 
-int background_enter(const char *name, int *const *fds, size_t count)
+int background_detach(const char *name, int *const *fds, size_t count)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct sched_param none = {0};
 	int aside[BACKGROUND_FDS_MAX];
 	sigset_t no_signals;
 	size_t i;
@@ -45,6 +44,15 @@ int background_enter(const char *name, int *const *fds, size_t count)
 	}
 	(void)syscall(SYS_close_range, 3u + (unsigned int)count, ~0u, 0u);
 	(void)prctl(PR_SET_NAME, name);
+	return 0;
+}
+
+int background_enter(const char *name, int *const *fds, size_t count)
+{
+	struct sched_param none = {0};
+
+	if (background_detach(name, fds, count) < 0)
+		return -1;
 	(void)sched_setscheduler(0, SCHED_IDLE, &none);
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
 		      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));

@@ -15,8 +15,10 @@
 /*
  * Starts a session of its own and closes every descriptor except the given
  * ones, which become 3, 4 and so on; 0 to 2 are /dev/null. name: for process
- * lists. The child gets idle CPU and I/O priority. Returns 0, or -1.
+ * lists. background_enter() also gives the child idle CPU and I/O priority.
+ * Returns 0, or -1.
  */
+int background_detach(const char *name, int *const *fds, size_t count);
 int background_enter(const char *name, int *const *fds, size_t count);
 
 /* As child_fork(), with a pipe for the result of the child: *ret_fd is its end

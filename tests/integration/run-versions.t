@@ -1,11 +1,13 @@
 #!/bin/sh
-# --versions: content that a file has for longer than the interval during a run
-# can be restored, whatever the run does with it later.
+# --versions: content that a file has for longer than the rest during a run is
+# kept, whatever the run does with it later.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
-# tell SCRIPT: the run executes one line. A version may be stored at any time in
-# between: the change that is waited for comes last, in one step.
+check=/opt/guard/build/tests/timeline/check
+destroyer=/opt/guard/build/tests/lib/destroyer
+
+# tell SCRIPT: the run executes one line.
 begin() {
 	rm -f "$T/go" "$T/done"
 	mkfifo "$T/go" "$T/done"
@@ -30,20 +32,39 @@ end() {
 	settle
 }
 
-# kept PATH COUNT: waits until the run has ended or the log of the path lists so
-# many versions of runs; prints how many.
-kept() {
-	alive=yes count=0
-	while [ "$alive" ] && [ "$count" -lt "$2" ]; do
-		kill -0 $run 2>/dev/null || alive=
-		guard log --json "$1" >"$T/log" 2>/dev/null
-		count=$(grep -c '"reason": *"during-run"' "$T/log")
-	done
-	echo "$count"
+# the directory of the pending run
+run_dir() {
+	echo "$state"/runs/*-*
 }
 
-numbers() {
-	guard log "$1" | awk '$4 == "during-run" { print $1 }' | sort -n
+# held PATH...: waits until the worker holds these files of the layer.
+held() {
+	for path; do
+		until inode=$(stat -c %i "$(run_dir)/upper/$path") &&
+			grep -q "LEASE .*:$inode " /proc/locks; do
+			kill -0 $run || return 1
+		sleep 0.02
+		done
+	done
+}
+
+live_worker() {
+	until found=$(grep -ls '^guard-live' /proc/[0-9]*/comm); do
+		kill -0 $run || return 1
+		sleep 0.02
+	done
+	found=${found%%/comm*}
+	echo "${found#/proc/}"
+}
+
+# kept TITLE TEXT: the spool has a file with this line.
+kept() {
+	echo "$2" >"$T/wanted"
+	ok "$1" "$check" has "$(run_dir)" "$T/wanted"
+}
+
+complete() {
+	ok "$1" "$check" layer "$(run_dir)"
 }
 
 make_home
@@ -53,109 +74,103 @@ seq 1 20 >text
 echo gone >gone
 mkdir -p folder/deep keep
 echo in >folder/deep/file
-echo same >keep/same
 echo keep >keep/other
 
-begin --versions 0.2s
-# shellcheck disable=SC2016 # the run's own
-tell 'put() { echo "$2" >.put; mv .put "$1"; }'
-tell 'echo made >new; rm gone; mkdir -p a/b; echo x >a/b/c; put text one'
-is "$(kept text 1)" 1 'a change is stored during the run'
-first=$(numbers text)
-tell 'rm -r folder a; mkdir folder; echo now >folder/new; sed -i d text'
-is "$(kept text 2)" 2 'a second change is stored'
-tell 'chmod 600 keep/same; mv new renamed; put text two'
-is "$(kept text 3)" 3 'a third change is stored'
-second=$(numbers text | sed -n 2p)
-third=$(numbers text | sed -n 3p)
-is "$(guard show "$first:text")" one 'show prints the first version'
-is "$(guard show "$first:new")" made 'the first version has a new file'
-is "$(guard show "$first:a/b/c")" x \
-	'the first version has a file in new directories'
-is "$(guard show "$first:folder/deep/file")" in \
-	'the first version has an unchanged file'
-gives 1 'the first version lacks a deleted file' guard show "$first:gone"
-is "$(guard show "$second:text")" '' 'the second version has an emptied file'
-is "$(guard ls "$second" | LC_ALL=C sort | tr '\n' ' ')" \
-	'folder/ keep/ new text ' 'the second version lacks a deleted directory'
-is "$(guard ls "$second" folder)" new \
-	'a recreated directory has only its new entries'
-is "$(guard ls "$third" | LC_ALL=C sort | tr '\n' ' ')" \
-	'folder/ keep/ renamed text ' 'the third version has a renamed file'
-is "$(guard show "$third:renamed")" made 'the renamed file has its content'
-is "$(guard show "$third:keep/other")" keep \
-	'the third version has an unchanged file beside it'
-is "$(guard ls -l "$third" keep | grep same | cut -c1-5)" -0600 \
-	'the third version has a changed mode'
-gives 0 'restore accepts a version of a live run' \
-	guard restore -q -y --at "$first" text
-is "$(cat text)" one 'restore writes that version into the project'
-seq 1 20 >text
-ok 'guard snapshot works beside the live run' guard snapshot -q
-tell ': >extra'
-is "$(kept extra 1)" 1 'a version is stored after that snapshot'
-is "$(guard show latest:text | wc -l)" 20 'latest is never a version of a run'
+begin
+tell 'echo over >over; echo trunc >trunc; echo moved >moved; echo rm >rm'
+tell 'echo append >append; mkdir -p a/b; echo deep >a/b/deep; echo in >text'
+held over trunc moved rm append a/b/deep text
+tell 'echo OVER 1<>over; : >trunc; echo x >x; mv x moved; rm rm'
+tell 'echo more >>append; mv a c; rm -r c; rm text; rm -r folder; mkdir folder'
+tell 'rm gone; chmod 600 keep/other; ln -s nowhere link; mkfifo fifo'
 end
-is "$(kept text 3)" 3 'no version is stored after the end of the run'
-gives 0 'diff accepts a run with versions' guard diff --name-status
-says "$out" renamed
-guard apply -q -y
-is "$(cat text)$(cat folder/new)$(cat renamed)" twonowmade \
-	'apply writes the last state of the run'
-ok 'guard verify accepts the store with versions' guard verify -q --read-data
+kept 'an overwritten content is kept' over
+kept 'a truncated content is kept' trunc
+kept 'a replaced content is kept' moved
+kept 'a deleted content is kept' rm
+kept 'the content before an append is kept' append
+kept 'a content in a renamed and deleted directory is kept' deep
+kept 'a changed content that was deleted is kept' in
+complete 'the timeline ends with the layer'
+is "$("$check" dump "$(run_dir)" | grep -c " opaque .* 'folder'")" 1 \
+	'a recreated directory is recorded as opaque'
+is "$("$check" dump "$(run_dir)" | grep -c " gone .* 'gone'")" 1 \
+	'a deleted file is recorded'
 
-# --- no version without a change ---
-count=$(guard log --json | grep -c during-run)
-begin --versions 0.2s
-tell 'chmod 600 keep/other'
-is "$(kept keep/other 1)" 1 'a changed mode is stored'
-tell 'cat keep/other >/dev/null; touch -a text'
-tell 'chmod 640 keep/other'
-is "$(kept keep/other 2)" 2 'a second changed mode is stored'
+# --- run --continue ---
+begin --continue
+tell 'echo second >second'
+held second
+tell 'rm second; echo third >third; mv append append2'
 end
-is "$(guard log --json | grep -c during-run)" $((count + 2)) \
-	'reading stores no version'
+kept 'a content of the continued run is kept' second
+kept 'the contents of the first part are still there' over
+complete 'the timeline of a continued run ends with the layer'
 guard discard -q -y
-begin --versions 0
-tell 'echo none >text'
+
+# --- the worker ---
+begin
+tell 'echo one >one; echo two >two; echo three >three'
+held one two three
+before=$(live_worker)
+kill -KILL "$before"
+until after=$(live_worker) && [ "$after" != "$before" ]; do sleep 0.02; done
+held one two three
+tell 'echo ONE >one; rm two'
+echo two >"$T/wanted"
+until "$check" has "$(run_dir)" "$T/wanted" >/dev/null; do sleep 0.02; done
+kill -STOP "$after"
+began=$(date +%s%N)
+tell 'echo THREE >three'
+took=$((($(date +%s%N) - began) / 1000000))
+ok "a stopped worker blocks the run for at most a second ($took ms)" \
+	test "$took" -lt 2000
+until now=$(live_worker) && [ "$now" != "$after" ]; do sleep 0.02; done
+tell 'echo four >four'
+held four
+tell 'rm four'
 end
-no '--versions 0 stores no version' \
-	sh -c "guard log text --json | grep -A3 '\"two\"' | grep during-run"
+kept 'a killed worker is replaced: overwritten' one
+kept 'a killed worker is replaced: deleted' two
+kept 'a stopped worker is replaced' four
+complete 'the timeline after three workers ends with the layer'
+guard discard -q -y
+
+# --- hostile layers ---
+begin
+tell 'mkdir shut; echo s >shut/s; chmod 000 shut; mkfifo fifo; ln -s / link'
+tell 'truncate -s 1T sparse; mkdir d; echo last >d/last'
+tell 'for i in 1 2 3 4 5; do mv d e; ln -s /etc d; rm d; mv e d; done'
+tell "echo \$(seq 1 200) | tr ' ' '/' | xargs mkdir -p; echo ok >ok"
+held ok
+tell 'rm ok sparse; rm -r 1'
+end
+kept 'directories swapped with links, FIFOs and deep ones do not stop it' ok
+complete 'the timeline of a hostile layer ends with the layer'
+guard discard -q -y
+
+# --- nine ways to destroy, below narrow limits, too ---
+# recall TITLE [COMMAND...]: truncate(2) by path is another test's.
+recall() {
+	what=$1
+	shift
+	"$@" guard run -q -- "$destroyer" 3 100 60 1 otruashm >"$T/log"
+	settle
+	ok "$what" "$check" recall "$(run_dir)" "$T/log" 1000
+	complete "$what: the timeline ends with the layer"
+	guard discard -q -y
+}
+recall 'every content that stood for a second is kept'
+recall 'the same with 90 descriptors' prlimit --nofile=90:90
+recall 'the same with a short queue of signals' prlimit --sigpending=1:1
+
+# --- options ---
+guard run -q --versions 0 -- sh -c 'echo none >text'
+no '--versions 0 makes no timeline' test -e "$(run_dir)/timeline/records"
 guard discard -q -y
 for bad in x 0.05s -1 ''; do
 	gives 125 "--versions '$bad' is refused" \
 		guard run --versions "$bad" -- true
 	says "$err" '--versions must be a time'
 done
-
-# --- run --continue ---
-begin --versions 0.2s
-tell 'echo early >text; echo e >early'
-is "$(kept early 1)" 1 'a version of the first part is stored'
-end
-begin --versions 0.2s --continue
-tell ': >late'
-is "$(kept late 1)" 1 'a version of the continued run is stored'
-is "$(guard show "$(numbers late):early")" e \
-	'that version has the changes of the first part'
-end
-guard discard -q -y
-
-# --- unusual entries in the layer ---
-begin --versions 0.2s
-tell 'mkdir shut; echo s >shut/s; chmod 000 shut; mkfifo fifo'
-tell 'ln -s /etc/passwd link; head -c 17000000 /dev/zero >large; : >zz'
-is "$(kept zz 1)" 1 'a version with unusual entries is stored'
-at=$(numbers zz)
-is "$(guard ls -l "$at" | grep fifo | cut -c1)" p \
-	'a FIFO is stored without opening it'
-is "$(guard ls -l "$at" | grep link | cut -c1)" l \
-	'a symbolic link is stored as one'
-gives 0 'a large file is not in a version during the run' guard show "$at:large"
-says "$err" 'incomplete'
-end
-is "$(guard show "$(guard log --json large |
-	sed -n 's/.*"snapshot": *\([0-9]*\).*/\1/p' | head -n 1):large" |
-	wc -c)" 17000000 'the large file is stored after the run'
-guard discard -q -y
 finish

@@ -1,0 +1,181 @@
+/*
+ * What the sources of the version worker share.
+ *
+ *	worker.c	the loop, the limits, the watchdog
+ *	worker_mirror.c	the picture of the layers, events, records
+ *	worker_hold.c	rest, leases, copies to the spool
+ *
+ * A name is an entry of a directory of the layer. A file is an inode of the
+ * layer, of any type; hard links are several names of one file. Both are found
+ * by trees of tsearch(3).
+ */
+#ifndef GUARD_TIMELINE_WORKER_PRIVATE_H
+#define GUARD_TIMELINE_WORKER_PRIVATE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "base/meta.h"
+#include "base/vec.h"
+#include "guard/timeline/marks.h"
+#include "guard/timeline/timeline.h"
+#include "guard/timeline/worker.h"
+
+#define WORKER_TICK_MS 50
+/* Of a broken lease. */
+#define WORKER_SIGNAL (SIGRTMIN + 1)
+
+struct worker_dir;
+struct worker_name;
+LIST_HEAD(worker_names, worker_name);
+
+/* Which list has a file. */
+enum worker_state {
+	FILE_IDLE, /* no regular file, or nothing more can be done for it */
+	FILE_WAITING, /* changed, or open for writing: until it rests */
+	FILE_HELD, /* with a lease */
+	FILE_NAMELESS, /* until the end of the tick */
+	FILE_STATES,
+};
+
+struct worker_file {
+	uint64_t ino; /* first: sorted_compare_numbers() */
+	struct meta meta; /* as of the last look */
+	uint64_t content; /* see timeline.h; 0: to be recorded */
+	struct worker_names names;
+	TAILQ_ENTRY(worker_file) entry; /* in the list of its state */
+	enum worker_state state;
+	int fd; /* open for reading, or -1 */
+	uint64_t path; /* hash: see worker_storm */
+	bool leased;
+	bool rested; /* the content stood still: it is worth a copy */
+	bool kept; /* the content is in the spool, or a GAP is written */
+	bool stale; /* changed since its last record */
+	int64_t changed, due; /* monotonic ms: last change, next look */
+};
+
+struct worker_name {
+	struct worker_name *parent; /* NULL: a root */
+	const char *name; /* behind the struct */
+	size_t root;
+	struct worker_file *file;
+	struct worker_dir *dir; /* of a directory, or NULL */
+	LIST_ENTRY(worker_name) same_file, sibling;
+	uint64_t seen; /* number of the last full scan that saw it */
+};
+
+struct worker_dir {
+	uint64_t watch; /* of inotify, 0: none. First, as ino */
+	struct worker_name *name;
+	struct worker_names children;
+	struct names changed; /* names with events */
+	bool queued;
+	bool all; /* every name has to be looked at */
+	bool recorded, opaque;
+	bool missed; /* it was not found under its name */
+	bool gap; /* recorded as not watched, or not readable */
+	TAILQ_ENTRY(worker_dir) entry, queue;
+};
+
+struct worker_root {
+	int fd; /* the upper directory */
+	struct worker_name *top;
+};
+
+TAILQ_HEAD(worker_files, worker_file);
+TAILQ_HEAD(worker_dirs, worker_dir);
+
+/* Saves of one path: see worker_hold.c. */
+struct worker_storm {
+	uint64_t path; /* hash */
+	int64_t began, rest_ms;
+	unsigned int count;
+};
+
+struct worker {
+	const struct worker_options *options;
+	struct timeline_writer out;
+	struct marks marks;
+	int marks_fd, inotify_fd, signal_fd, spool_fd;
+	VEC(struct worker_root) roots;
+	bool loading; /* nothing is recorded */
+	void *names, *files, *watches; /* tsearch(3) */
+	struct worker_files lists[FILE_STATES];
+	struct worker_dirs dirs, queue;
+	VEC(struct worker_file *) by_fd;
+	size_t name_count, open_count, open_max; /* files */
+	size_t dir_count, watch_count, watch_max;
+	bool watches_counted;
+	int64_t next_scan; /* of the directories without a watch */
+	uint64_t scans; /* number of the last full scan */
+	uint64_t spool_bytes;
+	int64_t spool_counted;
+	bool disk_full;
+	int64_t disk_checked;
+	int64_t next_sample;
+	struct worker_storm storms[1024];
+};
+
+/* --- worker.c --- */
+
+/* To be called in every loop that may take long: answers broken leases. */
+void worker_breathe(struct worker *w);
+/* Adds a record about the content of a file: GAP, SAMPLED, THINNED. */
+void worker_note(struct worker *w, enum timeline_kind kind,
+		 const struct worker_file *f, const char *text);
+/* Adds a GAP about everything below a name. Returns true. */
+bool worker_gap_below(struct worker *w, const struct worker_name *n,
+		      const char *text);
+/* The path of a name in its root, for the caller to free. */
+char *worker_path(const struct worker_name *n);
+/* Before a watch is added: finds how many the worker may have, when it needs
+ * many. */
+void worker_limit_watches(struct worker *w);
+
+/* --- worker_mirror.c --- */
+
+/* Opens the roots and builds the picture of them that the timeline has. */
+int worker_mirror_load(struct worker *w, struct err *err);
+/* Takes the events of inotify. */
+void worker_mirror_events(struct worker *w);
+/* Every directory is looked at next; unwatched: only those without a watch. */
+void worker_mirror_rescan(struct worker *w, bool unwatched);
+/* Looks at all directories with events, and ends the files that lost their
+ * last name. */
+void worker_mirror_refresh(struct worker *w);
+/* Takes other metadata of a file and records it; lets the file wait if its
+ * bytes may have changed. Whether anything was recorded. */
+bool worker_mirror_update(struct worker *w, struct worker_file *f,
+			  const struct meta *m);
+/* Records the file under each of its names. */
+void worker_mirror_record(struct worker *w, struct worker_file *f);
+/* Opens a name for reading. A descriptor or a negative errno. */
+int worker_mirror_open(struct worker *w, const struct worker_name *n,
+		       int flags);
+
+/* --- worker_hold.c --- */
+
+void worker_hold_move(struct worker *w, struct worker_file *f,
+		      enum worker_state state);
+/* The file has changed: waits until it rests. */
+void worker_hold_wait(struct worker *w, struct worker_file *f);
+/* An event of a file that waits: a writer may have closed it. */
+void worker_hold_event(struct worker *w, struct worker_file *f);
+/* Tries to hold the files that rest. Returns when to call again, in monotonic
+ * ms. */
+int64_t worker_hold_due(struct worker *w);
+/* Records the files that change as they are now: a mark, or the end. */
+void worker_hold_record(struct worker *w);
+/* A process of the run opens the file for writing, and waits. deadline: from
+ * then on, in monotonic ms, nothing is copied any more. */
+void worker_hold_break(struct worker *w, struct worker_file *f,
+		       int64_t deadline);
+/* Asks the kernel about each lease: the queue of signals was full. */
+void worker_hold_check_all(struct worker *w);
+/* The file has no name any more: keeps its content and closes it. */
+void worker_hold_end(struct worker *w, struct worker_file *f);
+/* The bytes in the spool; remains of an earlier worker are removed. */
+void worker_hold_count(struct worker *w);
+
+#endif
