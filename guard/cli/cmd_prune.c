@@ -1,6 +1,7 @@
 #include "guard/agent/agent.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/history_show.h"
+#include "guard/retention/run_contents.h"
 #include "guard/retention/autoprune.h"
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
@@ -102,6 +103,8 @@ static int execute_prune(struct context *c, struct prune_command *p,
 		output_warn("the clock has jumped, or guard did not know it "
 			    "before: for one day the trash is "
 			    "emptied by guard prune --trash only");
+	if (run_contents_maintain(&c->state, c->store, err) < 0)
+		return -err->num;
 	progress_start("prune");
 	got = prune_run(c->store, &p->options, plan, &result, err);
 	progress_end();

@@ -14,6 +14,7 @@
 #include "guard/history/versions.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
+#include "guard/retention/run_contents.h"
 #include "overlay/scan.h"
 #include "snapshot/maintain/purge.h"
 
@@ -29,6 +30,7 @@ struct purge_command {
 	struct versions
 		others; /* versions of other paths with the same content */
 	size_t layers; /* layers of runs that have the path */
+	int during; /* versions of it during runs */
 };
 
 /* --- layers --- */
@@ -179,12 +181,18 @@ static size_t count_purged_files(const struct versions *v)
 	return n;
 }
 
-/* ", and the layers of 2 runs", or nothing. */
+/* ", 3 versions during runs, and the layers of 2 runs", or a part of it. */
 static char *layers_text(const struct purge_command *p)
 {
-	return p->layers ? mem_printf(", and the layers of %s",
-				      text_count(p->layers, "run"))
-			 : mem_strdup("");
+	AUTO(buf) struct buf text = {0};
+
+	if (p->during)
+		buf_printf(&text, ", %s during runs",
+			   text_count((uint64_t)p->during, "version"));
+	if (p->layers)
+		buf_printf(&text, ", and the layers of %s",
+			   text_count(p->layers, "run"));
+	return buf_take_text(&text);
 }
 
 /* --- doing it --- */
@@ -222,6 +230,7 @@ static void print_purge_json(const struct purge_command *p,
 	jsonout_text(object, "path", p->path);
 	jsonout_bool(object, "done", done != NULL);
 	jsonout_number(object, "versions", count_purged_files(&p->versions));
+	jsonout_number(object, "during_runs", (uint64_t)p->during);
 	jsonout_number(object, "layers", p->layers);
 	for (i = 0; i < p->others.count; i++) {
 		json_t *other = json_object();
@@ -257,6 +266,10 @@ static int execute_purge(struct context *c, struct purge_command *p,
 	    session_empty_trash(c->state.trash_fd, -1, err) < 0 ||
 	    context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
+	got = run_contents_purge(&c->state, c->store, p->path, false, err);
+	if (got < 0)
+		return got;
+	p->during = got;
 	progress_start("purge");
 	got = purge_path(c->store, p->path, &o, &result, err);
 	progress_end();
@@ -306,7 +319,10 @@ static int purge_versions(struct purge_command *p, struct context *c,
 	versions_sort(&p->others);
 	if (clear_runs(c, p, true, err) < 0)
 		return -err->num;
-	if (!p->versions.count && !p->layers)
+	p->during = run_contents_purge(&c->state, c->store, p->path, true, err);
+	if (p->during < 0)
+		return p->during;
+	if (!p->versions.count && !p->layers && !p->during)
 		return fail(err, ENOENT,
 			    "no snapshot and no layer has %s: `guard find` "
 			    "searches for names",

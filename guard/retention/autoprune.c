@@ -13,6 +13,7 @@
 #include "guard/state/background.h"
 #include "guard/state/clock.h"
 #include "guard/retention/pins.h"
+#include "guard/retention/run_contents.h"
 #include "guard/retention/settings.h"
 
 /* Lock file of the automatic prune; its mtime is the time of the last prune. */
@@ -70,6 +71,10 @@ static int autoprune(const struct state *state, struct timestamp now,
 	struct prune_options o = {.now = now, .busy = ignore_lock_wait};
 
 	*ret = (struct prune_result){0};
+	if (store_open(&store, state->store_path, STORE_WRITE, err) < 0 ||
+	    run_contents_maintain(state, store, err) < 0)
+		return -err->num;
+	store_free(&store);
 	if (settings_load(state, &settings, err) < 0 ||
 	    store_open(&store, state->store_path, STORE_READ, err) < 0 ||
 	    pins_load(state, &pins, err) < 0 ||

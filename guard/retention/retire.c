@@ -6,12 +6,16 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "guard/change/action.h"
 #include "guard/change/recover.h"
+#include "guard/retention/run_contents.h"
 #include "guard/state/clock.h"
 #include "guard/state/report.h"
+#include "guard/timeline/import.h"
+#include "guard/timeline/timeline.h"
 #include "overlay/session_list.h"
 #include "restore/workspace.h"
 
@@ -24,6 +28,18 @@
 #define WARN_STAMP "last-warned"
 #define HOUR ((int64_t)3600)
 
+/* Its versions go on in the store. */
+static int trash_run(struct context *c, struct session *s, const char *reason,
+		     struct err *err)
+{
+	if (session_trash(s, c->state.runs_fd, c->state.trash_fd, reason, err) <
+	    0)
+		return -err->num;
+	if (fd_exists(s->fd, TIMELINE_DIR))
+		(void)import_start(s, true, NULL);
+	return 0;
+}
+
 int retire_discard(struct context *c, struct session *s, struct err *err)
 {
 	auto_close int workspace =
@@ -35,8 +51,7 @@ int retire_discard(struct context *c, struct session *s, struct err *err)
 	lock = action_announce_discard(workspace, s->id, session_name(s), err);
 	if (lock < 0)
 		return lock;
-	if (session_trash(s, c->state.runs_fd, c->state.trash_fd, "discard",
-			  err) < 0) {
+	if (trash_run(c, s, "discard", err) < 0) {
 		action_drop_next(workspace);
 		return -err->num;
 	}
@@ -97,8 +112,7 @@ static int retire_run(struct context *c, const char *id, bool warn_only,
 	    !is_run_due(&s, now) || (warn_only && !is_warning_due(&s)))
 		return 0;
 	if (s.state == RUN_APPLIED)
-		return session_trash(&s, c->state.runs_fd, c->state.trash_fd,
-				     "applied", err);
+		return trash_run(c, &s, "applied", err);
 	if (!last_warning_time(&s)) {
 		record_set_int(&s.more, WARNED, now);
 		if (session_save(&s, err) < 0)
@@ -161,8 +175,8 @@ void retire_runs(struct context *c, bool warn_only)
 
 int retire_trash(const struct state *state, struct err *err)
 {
-	return clock_believed(state->fd)
-		       ? session_empty_trash(state->trash_fd, TRASH_DAYS * DAY,
-					     err)
-		       : 0;
+	if (!clock_believed(state->fd))
+		return 0;
+	run_contents_keep_trash(state, TRASH_DAYS * DAY);
+	return session_empty_trash(state->trash_fd, TRASH_DAYS * DAY, err);
 }

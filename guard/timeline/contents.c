@@ -125,6 +125,11 @@ static int load_stored(struct contents *c, struct err *err)
 		root->base = dec_var(&d);
 		root->result = dec_var(&d);
 	}
+	/* The project may have moved. */
+	if (c->roots.count) {
+		free(c->roots.items[0].path);
+		c->roots.items[0].path = mem_strdup(c->stored.root_path);
+	}
 	return dec_end(&d)
 		       ? 0
 		       : fail(err, EBADMSG, "the timeline of run %s is damaged",
@@ -189,6 +194,11 @@ void contents_close(struct contents **contents)
 const struct timeline *contents_timeline(const struct contents *c)
 {
 	return &c->timeline;
+}
+
+const struct snapshot *contents_snapshot(const struct contents *c)
+{
+	return &c->stored;
 }
 
 const struct contents_root *contents_roots(const struct contents *c,
@@ -538,8 +548,6 @@ int contents_commit(struct contents *c, bool records, const char *message,
 		return -err->num;
 	free(s->message);
 	s->message = mem_strdup(message);
-	if (run)
-		s->time = timestamp_now();
 	if (s->seq)
 		return catalog_replace(c->store, s, err);
 	s->uid = geteuid();

@@ -47,6 +47,8 @@ int contents_open_stored(struct contents **ret, struct store *store,
 void contents_close(struct contents **c);
 
 const struct timeline *contents_timeline(const struct contents *c);
+/* The snapshot; its seq is 0 as long as nothing is stored. */
+const struct snapshot *contents_snapshot(const struct contents *c);
 /* The directories of the run, in the order of session.roots. */
 const struct contents_root *contents_roots(const struct contents *c,
 					   size_t *ret_count);

@@ -170,6 +170,7 @@ static int import_contents(struct contents *c, bool ended, struct err *err)
 		got = import_standing(c, err);
 	if (got == 0 && ended)
 		got = has_all_records(c, err);
+	c->stored.time = timestamp_now();
 	if (got >= 0 && (c->changed || (ended && !got)))
 		got = contents_commit(c, ended, "", err);
 	if (got >= 0)

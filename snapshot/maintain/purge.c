@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -61,6 +62,9 @@ static int purge_snapshot(struct purge_job *p, uint64_t seq, struct err *err)
 		return 0;
 	if (got < 0)
 		return got;
+	/* Its tree has no paths of the directory. */
+	if (strcmp(s.reason, CATALOG_TIMELINE) == 0)
+		return 0;
 	if (path_below(s.root_path, p->path))
 		rest = "";
 	else if (path_below(p->path, s.root_path))

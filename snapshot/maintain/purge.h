@@ -8,6 +8,8 @@
  * with an object that no snapshot needs are repacked, and the trash is emptied.
  * Equal bytes under another path stay.
  *
+ * The timelines of runs (CATALOG_TIMELINE) are the caller's, before the call.
+ *
  * A kill at any point may leave the path in some snapshots; the next call
  * continues.
  */

@@ -4,6 +4,7 @@
 #include "tests/unit/overlay_lab.h"
 
 #include "guard/timeline/contents_private.h"
+#include "guard/timeline/drop.h"
 #include "guard/timeline/import.h"
 #include "snapshot/store/content.h"
 #include "base/lock.h"
@@ -359,6 +360,222 @@ static void test_one_at_a_time(void **state)
 	assert_true(fd_exists(p->spool, "9.part"));
 }
 
+/* --- what goes --- */
+
+#define FILE_AT(seconds, at, number)                                           \
+	{                                                                      \
+		.kind = TIMELINE_ENTRY, .time.sec = 6000 + (seconds),          \
+		.boot_ns = (int64_t)(seconds)*1000000000, .path = (at),        \
+		.mode = S_IFREG | 0644, .size = 1, .content = (number)         \
+	}
+#define OTHER_AT(seconds, at, what, type)                                      \
+	{                                                                      \
+		.kind = (what), .time.sec = 6000 + (seconds),                  \
+		.boot_ns = (int64_t)(seconds)*1000000000, .path = (at),        \
+		.mode = (type)                                                 \
+	}
+#define EMPTY_AT(seconds, at, number)                                          \
+	{                                                                      \
+		.kind = TIMELINE_ENTRY, .time.sec = 6000 + (seconds),          \
+		.boot_ns = (int64_t)(seconds)*1000000000, .path = (at),        \
+		.mode = S_IFREG | 0644, .content = (number)                    \
+	}
+
+struct thin_case {
+	const char *what, *dropped;
+	struct timeline_record records[12]; /* numbers from 1 */
+};
+
+static const struct thin_case thin_cases[] = {
+	{"the longest of a minute and the last stay",
+	 " 1 3",
+	 {FILE_AT(0, "a", 1), FILE_AT(5, "a", 2), FILE_AT(30, "a", 3),
+	  FILE_AT(31, "a", 4)}},
+	{"one of each minute",
+	 " 2 4",
+	 {FILE_AT(0, "a", 1), FILE_AT(50, "a", 2), FILE_AT(60, "a", 3),
+	  FILE_AT(115, "a", 4), FILE_AT(120, "a", 5)}},
+	{"each path has its own",
+	 "",
+	 {FILE_AT(0, "a", 1), FILE_AT(1, "b", 2), FILE_AT(2, "c", 3)}},
+	{"the last before an emptying",
+	 "",
+	 {FILE_AT(0, "a", 1), FILE_AT(20, "a", 2), EMPTY_AT(21, "a", 3),
+	  FILE_AT(22, "a", 4)}},
+	{"the last before a deletion",
+	 "",
+	 {FILE_AT(0, "a", 1), FILE_AT(20, "a", 2),
+	  OTHER_AT(21, "a", TIMELINE_GONE, 0), FILE_AT(22, "a", 4)}},
+	{"of a directory above",
+	 " 1",
+	 {FILE_AT(0, "d/a", 1), FILE_AT(20, "d/a", 2),
+	  OTHER_AT(21, "d", TIMELINE_GONE, 0),
+	  OTHER_AT(22, "d", TIMELINE_OPAQUE, S_IFDIR | 0755),
+	  FILE_AT(23, "d/a", 5), FILE_AT(59, "d/a", 6)}},
+	{"by a link or a directory in its place",
+	 "",
+	 {FILE_AT(0, "a", 1), FILE_AT(20, "a", 2),
+	  OTHER_AT(21, "a", TIMELINE_ENTRY, S_IFLNK | 0777),
+	  FILE_AT(22, "b", 4), FILE_AT(42, "b", 5),
+	  OTHER_AT(43, "b", TIMELINE_ENTRY, S_IFDIR | 0755)}},
+	{"a rename is no deletion",
+	 " 1",
+	 {FILE_AT(0, "t", 1), OTHER_AT(1, "t", TIMELINE_NONE, 0),
+	  FILE_AT(1, "a", 1), FILE_AT(2, "t", 4),
+	  OTHER_AT(3, "t", TIMELINE_NONE, 0), FILE_AT(3, "a", 4),
+	  FILE_AT(30, "t", 7), OTHER_AT(31, "t", TIMELINE_NONE, 0),
+	  FILE_AT(31, "a", 7), FILE_AT(50, "a", 10)}},
+	{"a chmod does not begin a version",
+	 " 3",
+	 {FILE_AT(0, "a", 1), FILE_AT(9, "a", 1), FILE_AT(18, "a", 3),
+	  FILE_AT(28, "a", 4)}},
+	{"a clock that is set back",
+	 " 1",
+	 {FILE_AT(0, "a", 1),
+	  {.kind = TIMELINE_ENTRY,
+	   .time.sec = 6001,
+	   .boot_ns = 1000000000,
+	   .path = "a",
+	   .mode = S_IFREG | 0644,
+	   .size = 1,
+	   .content = 2},
+	  {.kind = TIMELINE_ENTRY,
+	   .time.sec = 5000,
+	   .boot_ns = 30000000000,
+	   .path = "a",
+	   .mode = S_IFREG | 0644,
+	   .size = 1,
+	   .content = 3}}},
+};
+
+static void parse_case(const struct timeline_record *records, size_t count,
+		       struct timeline *ret)
+{
+	struct buf bytes = {0};
+	size_t i;
+
+	for (i = 0; i < count && records[i].kind; i++) {
+		struct timeline_record r = records[i];
+
+		r.number = i + 1;
+		r.text = "";
+		timeline_encode(&bytes, &r);
+	}
+	timeline_parse(ret, &bytes);
+}
+
+static void test_thinned(void **state)
+{
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < sizeof(thin_cases) / sizeof(*thin_cases); i++) {
+		const struct thin_case *t = &thin_cases[i];
+		AUTO(timeline) struct timeline timeline = {0};
+		AUTO(drop_list) struct drop_list list = {0};
+		AUTO(buf) struct buf text = {0};
+
+		parse_case(t->records, 12, &timeline);
+		drop_list_thin(&timeline, &list);
+		for (k = 0; k < list.count; k++)
+			buf_printf(&text, " %llu",
+				   (unsigned long long)list.items[k]);
+		if (strcmp(buf_text(&text), t->dropped) != 0)
+			print_error("%s:%s\n", t->what, buf_text(&text));
+		assert_string_equal(buf_text(&text), t->dropped);
+	}
+}
+
+static void test_dropped_path(void **state)
+{
+	static const struct timeline_record records[] = {
+		FILE_AT(0, "secret", 1),
+		FILE_AT(1, "secret", 2),
+		OTHER_AT(2, "secret", TIMELINE_NONE, 0),
+		FILE_AT(2, "dir/moved", 2),
+		FILE_AT(3, "dir/moved", 5),
+		FILE_AT(4, "secret2", 6),
+		FILE_AT(5, "secret/x", 7),
+		EMPTY_AT(6, "dir/moved", 8),
+		{.kind = TIMELINE_ENTRY,
+		 .root = 1,
+		 .path = "secret",
+		 .mode = S_IFREG | 0644,
+		 .size = 1,
+		 .content = 9},
+	};
+	static const uint64_t gone[] = {1, 2, 5, 7};
+	AUTO(timeline) struct timeline t = {0};
+	AUTO(drop_list) struct drop_list list = {0};
+
+	(void)state;
+	parse_case(records, sizeof(records) / sizeof(*records), &t);
+	drop_list_path(&t, 0, "secret", &list);
+	assert_int_equal(list.count, 4);
+	assert_memory_equal(list.items, gone, sizeof(gone));
+}
+
+/* Dropped from the spool and from the store, with the run's directory and
+ * without, once. */
+static void test_dropped(void **state)
+{
+	struct place *p = *state;
+	struct contents *c = NULL;
+	uint64_t first = put(p, "a", "one"), second, third;
+	struct drop_list list = {.items = &first, .count = 1};
+	struct err err;
+	size_t count;
+
+	spool(p, first, "one");
+	second = put(p, "a", "two");
+	spool(p, second, "two");
+	third = put(p, "a", "three");
+	ok(import_run(p->store, &p->lab.s, true, &err));
+	/* Again in the spool: an import was killed before the removal. */
+	spool(p, first, "one");
+	ok(contents_open(&c, p->store, &p->lab.s, &err));
+	assert_int_equal(
+		drop_contents(c, &list, TIMELINE_GAP, "purged", "", true, &err),
+		1);
+	assert_content(c, first, "one");
+	assert_int_equal(drop_contents(c, &list, TIMELINE_GAP, "purged", "",
+				       false, &err),
+			 1);
+	assert_content(c, first, NULL);
+	assert_content(c, second, "two");
+	contents_close(&c);
+	ok(contents_open(&c, p->store, &p->lab.s, &err));
+	assert_content(c, first, NULL);
+	assert_content(c, second, "two");
+	count = contents_timeline(c)->count;
+	assert_string_equal(contents_timeline(c)->items[count - 1].text,
+			    "purged");
+	assert_true(contents_timeline(c)->items[count - 1].content == first);
+	assert_int_equal(drop_contents(c, &list, TIMELINE_GAP, "purged", "",
+				       false, &err),
+			 0);
+	contents_close(&c);
+	ok(contents_open_stored(&c, p->store, p->lab.s.id, &err));
+	assert_int_equal(contents_timeline(c)->count, count);
+	assert_content(c, first, NULL);
+	assert_content(c, third, "three");
+	list.items = &second;
+	assert_int_equal(drop_contents(c, &list, TIMELINE_THINNED, "thinned",
+				       "thinned", false, &err),
+			 1);
+	contents_close(&c);
+	ok(contents_open_stored(&c, p->store, p->lab.s.id, &err));
+	assert_int_equal(contents_timeline(c)->count, count + 1);
+	assert_content(c, second, NULL);
+	assert_content(c, third, "three");
+	contents_close(&c);
+	/* The number of the snapshot is still that of the run's directory. */
+	ok(import_run(p->store, &p->lab.s, true, &err));
+	ok(contents_open(&c, p->store, &p->lab.s, &err));
+	assert_content(c, third, "three");
+	contents_close(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +586,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_killed_imports, set_up,
+						tear_down),
+		cmocka_unit_test(test_thinned),
+		cmocka_unit_test(test_dropped_path),
+		cmocka_unit_test_setup_teardown(test_dropped, set_up,
 						tear_down),
 	};
 
