@@ -62,12 +62,14 @@ static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 		run_syncs_begin(&run->run_syncs, &run->session);
 		run->run_import.session = NULL;
 		budget_in_child(&run->budget);
+		run->copy_up_watch.next = INT64_MAX;
 	}
 	freezer_resume_abandoned(run->session.fd);
 	run_versions_tick(&run->run_versions, child);
 	if (!run->options->copy_dir)
 		run_syncs_tick(&run->run_syncs);
 	run_import_tick(&run->run_import);
+	copy_up_watch_tick(&run->copy_up_watch, &run->session, run->sandbox);
 	run->over_budget =
 		run->over_budget || budget_tick(&run->budget, ret_next_ms);
 	return run->over_budget ? SANDBOX_KILL : SANDBOX_CONTINUE;
@@ -125,6 +127,7 @@ static int release_and_wait(struct run *run, struct timestamp start,
 	run_syncs_end(&run->run_syncs);
 	run_versions_end(&run->run_versions);
 	run_import_end(&run->run_import);
+	mem_list_free(&run->copy_up_watch.told);
 	budget_end(&run->budget);
 	return got;
 }

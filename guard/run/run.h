@@ -15,6 +15,7 @@
 #include "guard/run/budget.h"
 #include "guard/run/run_syncs.h"
 #include "guard/run/run_import.h"
+#include "guard/run/copy_up.h"
 #include "guard/run/run_versions.h"
 #include "guard/sandbox/grant.h"
 #include "guard/sandbox/places.h"
@@ -56,6 +57,7 @@ struct run {
 	/* While this process has the FIFO open, no writer of a mark waits for a
 	 * reader. -1: the run has no marks. */
 	int mark_fd;
+	struct copy_up_watch copy_up_watch;
 	struct timestamp begun;
 	/* From the release of the command to the summary the signals that end a
 	 * program are blocked. */

@@ -288,6 +288,11 @@ pid_t sandbox_pid1(const struct sandbox *sb)
 	return sb->pid;
 }
 
+bool sandbox_takes_lines(const struct sandbox *sb)
+{
+	return !sb->tty || tty_takes_lines(sb->tty);
+}
+
 void sandbox_free(struct sandbox **sb)
 {
 	struct sandbox *b = *sb;

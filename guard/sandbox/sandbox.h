@@ -224,6 +224,9 @@ int sandbox_wait(struct sandbox *sb,
 /* The run's pid 1 in guard's pid namespace, for freezer_begin(). */
 pid_t sandbox_pid1(const struct sandbox *sb);
 
+/* Whether a line on guard's terminal disturbs no screen of the run. */
+bool sandbox_takes_lines(const struct sandbox *sb);
+
 /* Waits until the kernel has removed the mounts. For each layer it syncs the
  * file system of the upper layer, so all layers are on disk afterwards. Without
  * this call the kernel may use the layers' directories for some time. */

@@ -589,6 +589,13 @@ static bool reads_input(const struct tty *t)
 	return t->raw && !t->held && !t->in_end && t->in.len == 0;
 }
 
+bool tty_takes_lines(const struct tty *t)
+{
+	struct termios modes;
+
+	return tcgetattr(t->master_fd, &modes) < 0 || modes.c_lflag & ICANON;
+}
+
 /* A shell's fg sends no signal to a process that is already running. */
 bool tty_awaits_foreground(const struct tty *t)
 {

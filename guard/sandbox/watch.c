@@ -382,6 +382,16 @@ static void process_sums_free(struct process_sums *s)
 	VEC_FREE(&s->todo);
 }
 
+void watch_each(pid_t pid1, void (*each)(void *arg, pid_t pid), void *arg)
+{
+	AUTO(process_sums) struct process_sums s = {0};
+	size_t i;
+
+	sum_descendants(&s, pid1);
+	for (i = 0; i < s.todo.count; i++)
+		each(arg, s.todo.items[i]);
+}
+
 static uint64_t machine_threads(void)
 {
 	struct sysinfo info;

@@ -75,6 +75,9 @@ void watch_end(struct watch *w);
 /* Milliseconds until the next watch_tick(). */
 int watch_interval(const struct watch *w);
 
+/* Calls each() for every process of the run but pid 1. */
+void watch_each(pid_t pid1, void (*each)(void *arg, pid_t pid), void *arg);
+
 /* Returns the limit that the run exceeds, or SANDBOX_LIMIT_NONE. */
 enum sandbox_limit watch_tick(struct watch *w);
 
