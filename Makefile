@@ -58,7 +58,8 @@ TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES))
 CLOCK := $(BUILD)/tests/lib/clock.so
 # With the library; docs/examples shows its use (guard/guard.h).
 STORE_TOOLS := $(BUILD)/tests/crash/storeact $(BUILD)/docs/examples/apply \
-	$(BUILD)/tests/risk/measure $(BUILD)/tests/timeline/check
+	$(BUILD)/tests/risk/measure $(BUILD)/tests/timeline/check \
+	$(BUILD)/tests/timeline/write
 COUNTING := $(BUILD)/tests/calls/guard
 # Fuzz targets: one file each, linked with tests/fuzz/driver.c for check and
 # with libFuzzer for fuzz.

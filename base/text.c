@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <locale.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +22,17 @@ static char *next_text_buffer(void)
 	static _Thread_local unsigned int at;
 
 	return ring[at++ % TEXT_BUFFERS];
+}
+
+const char *text_printf(const char *format, ...)
+{
+	char *out = next_text_buffer();
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(out, TEXT_BUFFER_LEN, format, args);
+	va_end(args);
+	return out;
 }
 
 size_t text_decode(const void *data, size_t len, uint32_t *ret_c)

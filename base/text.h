@@ -71,6 +71,9 @@ const char *text_count(uint64_t count, const char *noun);
 const char *text_age(struct timestamp when);
 /* "2026-11-21 14:30:05" in local time. Buffers as in text_quote(). */
 const char *text_time(struct timestamp when);
+/* As printf(3), cut off at 2,047 bytes. Buffers as in text_quote(). */
+const char *text_printf(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
 /* "14:30:05.4", with the date before it unless it is today's; the digits are
  * cut off, not rounded. Buffers as in text_quote(). */
 const char *text_moment(struct timestamp when);

@@ -464,8 +464,9 @@ static int execute_in_place(struct restore_paths *r, struct err *err)
 		.git = true,
 		.complete = true,
 	};
-	auto_free char *from =
-		mem_printf("%" PRIu64, r->targets[0].snapshot.seq);
+	const struct snapshot *s = &r->targets[0].snapshot;
+	auto_free char *from = s->seq ? mem_printf("%" PRIu64, s->seq)
+				      : mem_strdup(s->message);
 	auto_free char *before = NULL;
 
 	changeset_wait_starting_runs(&r->change);
@@ -473,9 +474,8 @@ static int execute_in_place(struct restore_paths *r, struct err *err)
 		return -err->num;
 	action_close(r->change.roots[0].project.workspace_fd, &action);
 	before = mem_printf("%" PRIu64, r->change.roots[0].now.seq);
-	state_log(&r->c->state, "restore", "project",
-		  r->targets[0].snapshot.root_path, "path", r->targets[0].arg,
-		  "from", from, "before", before, NULL);
+	state_log(&r->c->state, "restore", "project", s->root_path, "path",
+		  r->targets[0].arg, "from", from, "before", before, NULL);
 	return 0;
 }
 

@@ -133,20 +133,18 @@ static int export_snapshot(struct export *x, int count, char **argv,
 		if (locate_snapshot(x->c, argv[0], i ? argv[i] : NULL, &at,
 				    &path, err) < 0)
 			return -err->num;
-		if (i && at.seq != s.seq)
+		if (i &&
+		    (at.seq != s.seq || strcmp(at.root_path, s.root_path) != 0))
 			return fail(err, EXDEV,
 				    "%s is in another snapshot than the "
-				    "project: use its number, %llu",
-				    text_quote(argv[i]),
-				    (unsigned long long)at.seq);
+				    "project: export %s alone",
+				    text_quote(argv[i]), snapshot_label(&at));
 		got = tree_lookup(x->c->store, &at.root, path, &e, err);
 		if (got < 0)
 			return got;
 		if (!got)
-			return fail(err, ENOENT,
-				    "no such path: %s in snapshot %llu",
-				    text_quote(path),
-				    (unsigned long long)at.seq);
+			return fail(err, ENOENT, "no such path: %s in %s",
+				    text_quote(path), snapshot_label(&at));
 		if (i || *path)
 			mem_list_add(&paths, path);
 		if (i)

@@ -30,7 +30,7 @@ static void add_version_end(json_t *object, const char *key, uint64_t seq,
 {
 	json_t *end = json_object();
 
-	jsonout_number(end, "snapshot", seq);
+	jsonout_seq(end, seq);
 	jsonout_time(end, "time", time);
 	jsonout_set(object, key, end);
 }
@@ -73,7 +73,8 @@ static void print_versions(const struct find_command *f,
 			: S_ISREG(e->mode) ? text_size(e->size)
 					   : jsonout_type_text(e->mode));
 		auto_free char *seqs =
-			item->first == item->last
+			!item->last ? mem_strdup(f->o->at)
+			: item->first == item->last
 				? mem_printf("%" PRIu64, item->last)
 				: mem_printf("%" PRIu64 "-%" PRIu64,
 					     item->first, item->last);
@@ -112,7 +113,7 @@ static int find_command(struct find_command *f, struct context *c,
 	from = f->whole ? pathglob_fixed(f->whole)
 			: mem_strdup(f->o->all ? "/" : c->project);
 	progress_start("find");
-	got = versions_load(&v, c->store, from, f->o->at, err);
+	got = versions_load(&v, c, from, f->o->at, err);
 	progress_end();
 	if (got < 0)
 		return got;

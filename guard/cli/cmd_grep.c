@@ -246,7 +246,10 @@ static int print_one_version(struct grep *g, const struct version *v,
 		.matcher = &g->matcher, .each = print_or_add_match, .arg = &s};
 	json_t *object;
 
-	buf_printf(&label, HUNK "%" PRIu64 PLAIN ":", v->last);
+	if (v->last)
+		buf_printf(&label, HUNK "%" PRIu64 PLAIN ":", v->last);
+	else
+		buf_printf(&label, HUNK "%s" PLAIN ":", g->o->at);
 	output_path(&label, v->path, g->cwd);
 	s.label = buf_text(&label);
 	if (g->o->names && !array) {
@@ -323,18 +326,19 @@ static int grep(struct grep *g, struct context *c, char **paths, size_t count,
 	g->cwd = path_resolve(".", err);
 	if (!g->cwd || context_store(c, STORE_READ, err) < 0)
 		return -err->num;
-	g->store = c->store;
 	progress_start("grep");
 	got = count ? 0
-		    : versions_load(&v, g->store, g->o->all ? "/" : c->project,
+		    : versions_load(&v, c, g->o->all ? "/" : c->project,
 				    g->o->at, err);
 	for (i = 0; got == 0 && i < count; i++) {
 		auto_free char *path = resolve_run_path(paths[i], err);
 
 		g->git = path && path_has_part(path + 1, ".git");
-		got = path ? versions_load(&v, g->store, path, g->o->at, err)
+		got = path ? versions_load(&v, c, path, g->o->at, err)
 			   : -err->num;
 	}
+	/* A state of a run has opened the store again. */
+	g->store = c->store;
 	if (got == 0) {
 		versions_sort(&v);
 		search_all(g, &v, &t);

@@ -309,12 +309,12 @@ static int purge_versions(struct purge_command *p, struct context *c,
 			    text_quote(p->arg));
 	if (recover_project(c, c->project, err) < 0 ||
 	    context_store(c, STORE_READ, err) < 0 ||
-	    versions_load(&p->versions, c->store, p->path, NULL, err) < 0)
+	    versions_load(&p->versions, c, p->path, NULL, err) < 0)
 		return -err->num;
 	versions_sort(&p->versions);
 	p->others.want = has_purged_bytes;
 	p->others.arg = p;
-	if (versions_load(&p->others, c->store, "/", NULL, err) < 0)
+	if (versions_load(&p->others, c, "/", NULL, err) < 0)
 		return -err->num;
 	versions_sort(&p->others);
 	if (clear_runs(c, p, true, err) < 0)

@@ -264,13 +264,12 @@ static int suggest_command(struct context *c, const char *arg, struct err *err)
 {
 	AUTO(session) struct session s = SESSION_NONE;
 	auto_free char *when = NULL, *path = NULL;
-	struct time_spec time_spec;
 	struct err ignored;
 
 	locate_split(arg, &when, &path);
 	if (!path || !*path)
 		return -err->num;
-	if (time_spec_parse(when, timestamp_now(), &time_spec, &ignored) == 0)
+	if (locate_is_point(c, when))
 		return fail(err, ENOENT,
 			    "no such path: %s; did you mean guard restore --at "
 			    "%s %s?",
@@ -292,6 +291,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 
 	if (context_store(r->in.c, STORE_WRITE, err) < 0)
 		return -err->num;
+	r->found.c = r->in.c;
 	r->found.store = r->in.c->store;
 	r->found.at = r->o->at;
 	if (count > 1 && !r->o->at && is_snapshot_number(argv[0]))
@@ -322,7 +322,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 			json_t *source = json_object();
 
 			jsonout_text(source, "path", t->arg);
-			jsonout_number(source, "snapshot", t->snapshot.seq);
+			jsonout_snapshot(source, &t->snapshot);
 			jsonout_time(source, "time", t->snapshot.time);
 			jsonout_add(from, source);
 		}

@@ -4,9 +4,9 @@
 
 #include "base/fd.h"
 #include "guard/cli/commands.h"
-#include "snapshot/tree/time_spec.h"
 #include "guard/change/resolve_run.h"
 #include "guard/history/locate.h"
+#include "guard/history/run_timeline.h"
 #include "guard/history/runview.h"
 #include "guard/cli/tree_list.h"
 #include "snapshot/tree/catalog.h"
@@ -79,7 +79,7 @@ static void print_snapshot_json(const struct snapshot *s)
 	size_t i;
 
 	jsonout_text(object, "schema", "guard.show/1");
-	jsonout_number(object, "snapshot", s->seq);
+	jsonout_snapshot(object, s);
 	jsonout_number(object, "parent", s->parent);
 	jsonout_time(object, "time", s->time);
 	jsonout_text(object, "reason", s->reason);
@@ -122,7 +122,8 @@ static void print_snapshot(const struct snapshot *s)
 	AUTO(buf) struct buf b = {0};
 	size_t k;
 
-	(void)printf("%-10s %" PRIu64 "\n", "snapshot", s->seq);
+	if (s->seq)
+		(void)printf("%-10s %" PRIu64 "\n", "snapshot", s->seq);
 	for (k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
 		text_escape_name(&b, fields[k].value);
 		print_field(fields[k].name, &b);
@@ -131,9 +132,11 @@ static void print_snapshot(const struct snapshot *s)
 	print_field("tags", &b);
 	output_list(&b, s->excludes);
 	print_field("without", &b);
-	(void)printf("%-10s %s in %s, %s\n", "holds",
-		     text_count(s->files, "file"),
-		     text_count(s->dirs, "directory"), text_size(s->bytes));
+	if (s->seq)
+		(void)printf("%-10s %s in %s, %s\n", "holds",
+			     text_count(s->files, "file"),
+			     text_count(s->dirs, "directory"),
+			     text_size(s->bytes));
 	for (k = 0; k < s->note_count; k++) {
 		const struct note *n = &s->notes[k];
 
@@ -252,9 +255,8 @@ static int list_snapshot(struct context *c, const char *when, const char *arg,
 	if (!got)
 		return locate_missing(&s, path, err);
 	if (snapshot_purge_note(&s, path))
-		output_print("%s of snapshot %llu was %s", text_quote(path),
-			     (unsigned long long)s.seq,
-			     snapshot_purge_note(&s, path));
+		output_print("%s of %s was %s", text_quote(path),
+			     snapshot_label(&s), snapshot_purge_note(&s, path));
 	return tree_list(c->store, &e, form, err);
 }
 
@@ -265,8 +267,6 @@ static int list_directory(const struct options *o, struct context *c,
 	auto_free char *path = NULL, *when = NULL, *below = NULL;
 	AUTO(tree) struct tree tree = {0};
 	const char *arg = o->operands[1];
-	struct time_spec ignored_time;
-	struct err ignored;
 	enum tree_list_form form =
 		o->json ? TREE_LIST_JSON
 			: (enum tree_list_form)(o->listing -
@@ -274,8 +274,8 @@ static int list_directory(const struct options *o, struct context *c,
 	int got = runview_find(c, o->operands[0], &s, &path, err);
 
 	/* "14:30" is a time here, "14:30:src" a time and a path. */
-	if (arg || time_spec_parse(o->operands[0], timestamp_now(),
-				   &ignored_time, &ignored) == 0)
+	if (arg || (!run_timeline_name_len(o->operands[0]) &&
+		    locate_is_point(c, o->operands[0])))
 		when = mem_strdup(o->operands[0]);
 	else
 		locate_split(o->operands[0], &when, &below);
@@ -297,7 +297,6 @@ static int list_directory(const struct options *o, struct context *c,
 int cmd_show(const struct options *o, struct context *c, struct err *err)
 {
 	auto_free char *when = NULL, *path = NULL;
-	struct time_spec ignored_time;
 	int got;
 
 	if (o->listing)
@@ -309,9 +308,7 @@ int cmd_show(const struct options *o, struct context *c, struct err *err)
 	if (got == 0) {
 		locate_split(o->operands[0], &when, &path);
 		/* A path alone: its newest version. */
-		if (when && !path &&
-		    time_spec_parse(when, timestamp_now(), &ignored_time, err) <
-			    0) {
+		if (when && !path && !locate_is_point(c, when)) {
 			path = TAKE(when);
 			when = mem_strdup("latest");
 		}

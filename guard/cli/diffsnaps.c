@@ -17,6 +17,8 @@
 #include "guard/cli/jsonout.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/listing.h"
+#include "guard/history/locate.h"
+#include "guard/history/run_timeline.h"
 #include "guard/change/resolve_run.h"
 #include "restore/transaction.h"
 #include "snapshot/tree/time_spec.h"
@@ -46,6 +48,9 @@ static int is_snapshot_operand(struct context *c, const char *operand,
 	bool is_file = lstat(operand, &st) == 0;
 	int got;
 
+	if (!is_file && run_timeline_name_len(operand) &&
+	    locate_is_point(c, operand))
+		return 1;
 	if (parsed == 0 && time_spec.kind == TIME_SPEC_SEQ && !is_file)
 		return 1;
 	if (parsed == 0 && time_spec.kind == TIME_SPEC_SEQ && *operand != 's')
@@ -93,21 +98,24 @@ static void diff_point_free(struct diff_point *s)
 	entry_free(&s->top);
 }
 
-/* A number is taken whole, whatever its root; a time is one of the project.
- * files: it is compared with the files of this project. */
-static int load_point(struct context *c, const char *text, bool files,
-		      struct diff_point *ret, struct err *err)
+/* A number is taken whole, whatever its root; a time is one of the project, a
+ * moment one of the run's directory with the path (absolute, or "/": of the
+ * run's project). files: it is compared with the files of this project. */
+static int load_point(struct context *c, const char *text, const char *path,
+		      bool files, struct diff_point *ret, struct err *err)
 {
-	struct time_spec time_spec;
+	bool of_run = run_timeline_name_len(text) > 0;
+	struct time_spec time_spec = {0};
 	int got;
 
-	if (time_spec_parse(text, timestamp_now(), &time_spec, err) < 0)
+	if (!of_run &&
+	    time_spec_parse(text, timestamp_now(), &time_spec, err) < 0)
 		return -err->num;
 	got = time_spec.kind == TIME_SPEC_SEQ
 		      ? catalog_load_version(c->store, time_spec.number,
 					     &ret->snapshot, err)
-		      : catalog_find(c->store, text, c->project, false,
-				     &ret->snapshot, err);
+		      : locate_find(c, text, of_run ? path : c->project, false,
+				    &ret->snapshot, err);
 	if (got == 0 && files &&
 	    !path_below(c->project, ret->snapshot.root_path) &&
 	    !path_below(ret->snapshot.root_path, c->project))
@@ -115,8 +123,9 @@ static int load_point(struct context *c, const char *text, bool files,
 			    "snapshot %s is of another directory: guard -C %s "
 			    "diff %s compares it",
 			    text, text_shell(ret->snapshot.root_path), text);
-	ret->base = time_spec.kind == TIME_SPEC_SEQ ? ret->snapshot.root_path
-						    : c->project;
+	ret->base = of_run || time_spec.kind == TIME_SPEC_SEQ
+			    ? ret->snapshot.root_path
+			    : c->project;
 	return got;
 }
 
@@ -188,13 +197,13 @@ static bool is_unrecorded(void *arg, const char *path, bool now)
 
 static void add_point_text(struct buf *to, const struct snapshot *s)
 {
-	if (!s->seq) {
+	if (!s->seq && !*s->run_id) {
 		buf_add_text(to, "the files as they are now");
 		return;
 	}
-	buf_printf(to, "snapshot %" PRIu64 "  %s  %s", s->seq,
-		   text_time(s->time), s->reason);
-	if (*s->message || *s->command) {
+	buf_printf(to, "%s  %s  %s", snapshot_label(s), text_time(s->time),
+		   s->reason);
+	if (s->seq && (*s->message || *s->command)) {
 		buf_add_text(to, "  ");
 		output_truncated(to, *s->message ? s->message : s->command);
 	}
@@ -204,11 +213,11 @@ static json_t *json_point(const struct snapshot *s)
 {
 	json_t *object = json_object();
 
-	if (!s->seq) {
+	if (!s->seq && !*s->run_id) {
 		json_decref(object);
 		return json_null();
 	}
-	jsonout_number(object, "snapshot", s->seq);
+	jsonout_snapshot(object, s);
 	jsonout_time(object, "time", s->time);
 	jsonout_text(object, "reason", s->reason);
 	jsonout_text(object, "run", s->run_id);
@@ -336,13 +345,23 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 	AUTO(diff_point) struct diff_point a = {0}, b = {0};
 	AUTO(mem_list) char **paths = NULL;
 	struct point_pair s = {.store = &c->store, .a = &a, .b = &b};
-	int got = context_store(c, points == 1 ? STORE_WRITE : STORE_READ, err);
+	size_t run = run_timeline_name_len(argv[0]);
+	auto_free char *end = NULL;
+	auto_free char *path = count > points
+				       ? resolve_run_path(argv[points], err)
+				       : mem_strdup("/");
+	bool alone = points == 1 && !run;
+	int got = path ? context_store(c, alone ? STORE_WRITE : STORE_READ, err)
+		       : -err->num;
 
 	if (got == 0)
-		got = load_point(c, argv[0], points < 2, &a, err);
+		got = load_point(c, argv[0], path, alone, &a, err);
+	/* Of one moment: the changes of the run since then. */
+	end = mem_printf("%s@end", got == 0 ? a.snapshot.run_id : "");
 	if (got == 0)
-		got = points == 1 ? snapshot_current_files(c, &a, &b, err)
-				  : load_point(c, argv[1], false, &b, err);
+		got = alone ? snapshot_current_files(c, &a, &b, err)
+			    : load_point(c, points > 1 ? argv[1] : end, path,
+					 false, &b, err);
 	if (got == 0)
 		got = find_common_top(c, &a, &b, err);
 	if (got == 0)

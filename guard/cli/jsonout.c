@@ -111,6 +111,19 @@ void jsonout_origin(json_t *object, const struct snapshot *s)
 	jsonout_text(object, "host", s->host);
 }
 
+void jsonout_seq(json_t *object, uint64_t seq)
+{
+	jsonout_set(object, "snapshot",
+		    seq ? json_integer((json_int_t)seq) : json_null());
+}
+
+void jsonout_snapshot(json_t *object, const struct snapshot *s)
+{
+	jsonout_seq(object, s->seq);
+	if (!s->seq)
+		jsonout_text(object, "moment", s->message);
+}
+
 void jsonout_time(json_t *object, const char *key, struct timestamp when)
 {
 	time_t sec = (time_t)when.sec;

@@ -35,6 +35,10 @@ void jsonout_time(json_t *object, const char *key, struct timestamp when);
 /* Adds "origin", in hex digits, and "host"; null where the snapshot has none.
  */
 void jsonout_origin(json_t *object, const struct snapshot *s);
+/* Adds "snapshot": null for the state of a run (0). With the snapshot also its
+ * name in "moment" then. */
+void jsonout_seq(json_t *object, uint64_t seq);
+void jsonout_snapshot(json_t *object, const struct snapshot *s);
 /* Returns {"path", "op", "old", "new", "git", ...}, with "moved_to" or
  * "moved_from" and "similarity" when the change is half of a move. */
 json_t *jsonout_change(const struct change_list *list, const struct change *c);

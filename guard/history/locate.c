@@ -9,6 +9,8 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/change/resolve_run.h"
+#include "guard/history/run_timeline.h"
+#include "snapshot/tree/time_spec.h"
 
 static int find_path_in_snapshot(const struct snapshot *s, const char *arg,
 				 char **ret, struct err *err)
@@ -27,6 +29,50 @@ static int find_path_in_snapshot(const struct snapshot *s, const char *arg,
 			  : arg	   ? arg
 				   : "");
 	return 0;
+}
+
+int locate_find(struct context *c, const char *when, const char *path,
+		bool need_path, struct snapshot *ret, struct err *err)
+{
+	AUTO(run_timeline) struct run_timeline run = {0};
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry e = {0};
+	AUTO(moment) struct moment m = {0};
+	int got = when ? run_timeline_find(c, when, &run, &m, err) : 0;
+
+	if (got == 0 && when && run_timeline_name_len(when))
+		return fail(err, EDOM,
+			    "no such run: %s; `guard status --all` lists all "
+			    "runs",
+			    text_quote(when));
+	if (got == 0)
+		return catalog_find(c->store, when, path, need_path, ret, err);
+	if (got < 0 || run_timeline_snapshot(c, &run, &m, path, &s, err) < 0)
+		return -err->num;
+	if (need_path) {
+		got = tree_lookup(c->store, &s.root,
+				  path_rest(path, s.root_path), &e, err);
+		if (got == 0)
+			return locate_missing(&s, path_rest(path, s.root_path),
+					      err);
+		if (got < 0)
+			return got;
+	}
+	*ret = TAKE(s);
+	return 0;
+}
+
+bool locate_is_point(struct context *c, const char *text)
+{
+	AUTO(run_timeline) struct run_timeline run = {0};
+	size_t len = run_timeline_name_len(text);
+	auto_free char *name = mem_strndup(text, len);
+	struct time_spec ignored_time;
+	struct err ignored;
+
+	return time_spec_parse(text, timestamp_now(), &ignored_time,
+			       &ignored) == 0 ||
+	       (len && run_timeline_open(c, name, &run, &ignored) > 0);
 }
 
 int locate_snapshot(struct context *c, const char *when, const char *arg,
@@ -49,7 +95,7 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
 	path = arg ? resolve_run_path(arg, err) : mem_strdup(c->project);
 	if (!path)
 		return -err->num;
-	got = catalog_find(c->store, when, path, false, ret, err);
+	got = locate_find(c, when, path, false, ret, err);
 	if (got == -EDOM && !arg && access(when, F_OK) == 0) {
 		auto_free char *full = mem_printf("latest:%s", when);
 
@@ -84,8 +130,8 @@ static size_t match_time_form(const char *t, const char *form)
 
 /* Length of the time at the start of the text; 0: none. A text of two digits, a
  * colon and two digits ("14:30") is a snapshot and a file, unless a path
- * follows. */
-static size_t time_prefix_len(const char *t)
+ * follows, or it is behind a RUN@. */
+static size_t time_prefix_len(const char *t, bool of_run)
 {
 	static const char *const days[] = {"0000-00-00 ", "today ",
 					   "yesterday "};
@@ -99,20 +145,19 @@ static size_t time_prefix_len(const char *t)
 	clock += day;
 	/* Seconds only count when a path or the end of the text follows. */
 	if (match_time_form(t + clock, ":00") &&
-	    (t[clock + 3] == ':' || t[clock + 3] == 'Z' || !t[clock + 3]))
-		clock += 3;
-	return day || t[clock] == ':' ? clock : 0;
+	    (!t[clock + 3] || strchr(":Z.", t[clock + 3])))
+		return clock + 3;
+	return day || of_run || t[clock] == ':' ? clock : 0;
 }
 
 int locate_missing(const struct snapshot *s, const char *path, struct err *err)
 {
 	const char *purged = snapshot_purge_note(s, path);
 
-	return purged ? fail(err, ENODATA, "%s of snapshot %llu was %s",
-			     text_quote(path), (unsigned long long)s->seq,
-			     purged)
-		      : fail(err, ENOENT, "no such path: %s in snapshot %llu",
-			     text_quote(path), (unsigned long long)s->seq);
+	return purged ? fail(err, ENODATA, "%s of %s was %s", text_quote(path),
+			     snapshot_label(s), purged)
+		      : fail(err, ENOENT, "no such path: %s in %s",
+			     text_quote(path), snapshot_label(s));
 }
 
 int locate_only_run(struct store *store, const char *path, struct err *err)
@@ -155,7 +200,9 @@ int locate_only_run(struct store *store, const char *path, struct err *err)
 
 void locate_split(const char *arg, char **ret_when, char **ret_path)
 {
-	const char *colon = strchr(arg + time_prefix_len(arg), ':');
+	size_t run = run_timeline_name_len(arg);
+	const char *when = arg + run + (run > 0);
+	const char *colon = strchr(when + time_prefix_len(when, run > 0), ':');
 
 	*ret_when = colon ? mem_strndup(arg, (size_t)(colon - arg))
 			  : mem_strdup(arg);

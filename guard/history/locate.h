@@ -17,6 +17,13 @@
 int locate_snapshot(struct context *c, const char *when, const char *arg,
 		    struct snapshot *ret, char **ret_path, struct err *err);
 
+/* catalog_find(), also for RUN@WHEN (run_timeline.h). */
+int locate_find(struct context *c, const char *when, const char *path,
+		bool need_path, struct snapshot *ret, struct err *err);
+/* Whether the text is a point in time, as locate_find() takes it. The time of a
+ * RUN@WHEN may not exist. */
+bool locate_is_point(struct context *c, const char *text);
+
 /* The error for a path that the snapshot lacks. -ENODATA: it was purged;
  * -ENOENT. */
 int locate_missing(const struct snapshot *s, const char *path, struct err *err);
@@ -26,7 +33,8 @@ int locate_missing(const struct snapshot *s, const char *path, struct err *err);
  * -err->num. */
 int locate_only_run(struct store *store, const char *path, struct err *err);
 
-/* Splits "SNAP:PATH", where SNAP may be a time such as "2026-11-21 14:30";
+/* Splits "SNAP:PATH", where SNAP may be a time such as "2026-11-21 14:30", or
+ * RUN@WHEN: a mark ends at its first colon there;
  * *ret_path is NULL without a colon. Both are to free. */
 void locate_split(const char *arg, char **ret_when, char **ret_path);
 

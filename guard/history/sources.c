@@ -138,13 +138,23 @@ static int find_snapshot(const struct sources *s, const char *path,
 			 struct snapshot *ret, struct err *err)
 {
 	struct choice c = {.ret = ret};
+	size_t i;
 	int got = 0;
 
 	if (!s->at || (may_take_newest(s, &c.until) && c.until.sec))
 		got = each_version(s->store, path, choose_version, &c, err);
 	if (got)
 		return got < 0 ? got : 0;
-	return catalog_find(s->store, s->at, path, true, ret, err);
+	for (i = 0; i + 1 < s->count; i++) {
+		const struct snapshot *at = &s->items[i].snapshot;
+
+		/* The state of a run is made once. */
+		if (!at->seq && path_below(path, at->root_path)) {
+			snapshot_copy(ret, at);
+			return 0;
+		}
+	}
+	return locate_find(s->c, s->at, path, true, ret, err);
 }
 
 static int find_source(struct sources *s, char *path, struct err *err)
@@ -162,16 +172,14 @@ static int find_source(struct sources *s, char *path, struct err *err)
 		return got;
 	if (snapshot_purge_note(&t->snapshot, t->path))
 		return fail(err, ENODATA,
-			    "%s of snapshot %" PRIu64
-			    " was %s: it cannot be restored",
-			    text_quote(t->arg), t->snapshot.seq,
+			    "%s of %s was %s: it cannot be restored",
+			    text_quote(t->arg), snapshot_label(&t->snapshot),
 			    snapshot_purge_note(&t->snapshot, t->path));
 	if (!got)
 		return fail(err, ENOENT,
-			    "no such path: %s in snapshot %" PRIu64
-			    "; `guard find NAME` searches all snapshots for a "
-			    "name",
-			    text_quote(t->arg), t->snapshot.seq);
+			    "no such path: %s in %s; `guard find NAME` "
+			    "searches all snapshots for a name",
+			    text_quote(t->arg), snapshot_label(&t->snapshot));
 	return 0;
 }
 
@@ -201,8 +209,8 @@ static int add_glob_match(void *arg, const char *path, const struct entry *e,
 	gone = snapshot_purge_note(
 		x->snapshot, path_rest(full_path, x->snapshot->root_path));
 	if (gone) {
-		report_warning("%s of snapshot %" PRIu64 " was %s",
-			       text_quote(full_path), x->snapshot->seq, gone);
+		report_warning("%s of %s was %s", text_quote(full_path),
+			       snapshot_label(x->snapshot), gone);
 		return 0;
 	}
 	t = VEC_ADD(s);
@@ -213,10 +221,12 @@ static int add_glob_match(void *arg, const char *path, const struct entry *e,
 		.pattern = mem_strdup(x->pattern),
 	};
 	entry_copy(&t->entry, e);
+	snapshot_copy(&t->snapshot, x->snapshot);
+	(void)err;
 	x->count++;
 	free(x->skip);
 	x->skip = TAKE(full_path);
-	return catalog_load(s->store, x->snapshot->seq, &t->snapshot, err);
+	return 0;
 }
 
 /* Adds the matches of a snapshot. 1: there are some. */
@@ -391,12 +401,12 @@ void sources_print(const struct sources *s)
 			if (!s->items[next].pattern ||
 			    strcmp(s->items[next].pattern, pattern) != 0)
 				break;
-		report_note("%s%s%s from snapshot %" PRIu64 " (%s, %s)",
+		report_note("%s%s%s from %s (%s, %s)",
 			    pattern ? text_count(next - i, "path") : "",
 			    pattern ? " like " : "",
 			    text_quote(pattern ? pattern : t->arg),
-			    t->snapshot.seq, text_time(t->snapshot.time),
-			    t->snapshot.reason);
+			    snapshot_label(&t->snapshot),
+			    text_time(t->snapshot.time), t->snapshot.reason);
 		if (!may_take_newest(s, &until))
 			continue;
 		got = find_newer(s, t, until, &seq, &err);

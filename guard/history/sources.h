@@ -8,7 +8,8 @@
 #include "guard/change/restore_paths.h"
 
 struct sources {
-	struct store *store; /* borrowed */
+	struct context *c; /* borrowed, as is its store */
+	struct store *store;
 	const char *at; /* WHEN of --at, or NULL; borrowed */
 	struct restore_target *items;
 	size_t count, capacity;

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "guard/history/locate.h"
 #include "guard/state/report.h"
 #include "snapshot/tree/time_spec.h"
 
@@ -241,23 +242,24 @@ static int load_all_versions(struct version_loader *l, struct err *err)
 }
 
 /* A sequence number selects its snapshot, whatever the snapshot's root. */
-static int load_versions_at(struct version_loader *l, const char *at,
-			    struct err *err)
+static int load_versions_at(struct version_loader *l, struct context *c,
+			    const char *at, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	struct time_spec time_spec;
-	int got;
+	struct err ignored;
+	bool is_number = time_spec_parse(at, timestamp_now(), &time_spec,
+					 &ignored) == 0 &&
+			 time_spec.kind == TIME_SPEC_SEQ;
+	int got = is_number ? catalog_load_version(l->store, time_spec.number,
+						   &s, err)
+			    : locate_find(c, at, l->path, false, &s, err);
 
-	if (time_spec_parse(at, timestamp_now(), &time_spec, err) < 0)
-		return -err->num;
-	got = time_spec.kind == TIME_SPEC_SEQ
-		      ? catalog_load_version(l->store, time_spec.number, &s,
-					     err)
-		      : catalog_find(l->store, at, l->path, false, &s, err);
+	/* It may have opened the store again. */
+	l->store = c->store;
 	if (got < 0)
 		return got;
-	if (time_spec.kind == TIME_SPEC_SEQ &&
-	    !path_below(l->path, s.root_path) &&
+	if (is_number && !path_below(l->path, s.root_path) &&
 	    !path_below(s.root_path, l->path))
 		return fail(err, ENOENT,
 			    "snapshot %" PRIu64
@@ -267,20 +269,20 @@ static int load_versions_at(struct version_loader *l, const char *at,
 	return extend_chain(l, &s, err);
 }
 
-int versions_load(struct versions *v, struct store *store, const char *path,
+int versions_load(struct versions *v, struct context *c, const char *path,
 		  const char *at, struct err *err)
 {
 	AUTO(version_loader)
-	struct version_loader l = {.v = v, .store = store, .path = path};
-	int got =
-		at ? load_versions_at(&l, at, err) : load_all_versions(&l, err);
+	struct version_loader l = {.v = v, .store = c->store, .path = path};
+	int got = at ? load_versions_at(&l, c, at, err)
+		     : load_all_versions(&l, err);
 	size_t i, k;
 
 	/* Closes the versions that the newest snapshot of a chain holds. A
 	 * newer complete snapshot of the same root may be in another chain. */
 	for (i = 0; i < v->count; i++) {
 		struct version *item = &v->items[i];
-		const struct chain *c = &l.chains[item->chain];
+		const struct chain *chain = &l.chains[item->chain];
 
 		if (!item->opened)
 			continue;
@@ -288,10 +290,10 @@ int versions_load(struct versions *v, struct store *store, const char *path,
 		for (k = 0; k < l.count && item->newest; k++)
 			item->newest = l.chains[k].partial ||
 				       l.chains[k].excludes ||
-				       l.chains[k].seq <= c->seq ||
+				       l.chains[k].seq <= chain->seq ||
 				       strcmp(l.chains[k].root_path,
-					      c->root_path) != 0;
-		close_version(c, item);
+					      chain->root_path) != 0;
+		close_version(chain, item);
 	}
 	return got;
 }

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "guard/state/context.h"
 #include "snapshot/tree/catalog.h"
 
 struct version {
@@ -51,10 +52,10 @@ struct versions {
 
 /*
  * Adds the versions at or below path (absolute), from all snapshots or from the
- * snapshot that `at` names (as in catalog_find()), including snapshots of roots
+ * snapshot that `at` names (as in locate_find()), including snapshots of roots
  * above and below path.
  */
-int versions_load(struct versions *v, struct store *store, const char *path,
+int versions_load(struct versions *v, struct context *c, const char *path,
 		  const char *at, struct err *err);
 /* Sorts by path, the newest version first, and merges equal versions of several
  * roots. versions_load() must not be called after it. */

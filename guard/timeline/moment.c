@@ -346,6 +346,7 @@ static int make_entry(struct state_maker *m, const struct timeline_record *r,
 {
 	int got = 1;
 
+	m->lost->files += S_ISREG(r->mode);
 	if (S_ISREG(r->mode))
 		got = contents_entry(m->contents, r->content, ret, err);
 	if (got < 0)

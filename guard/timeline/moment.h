@@ -64,6 +64,7 @@ struct moment_loss {
 struct moment_losses {
 	struct moment_loss *items; /* in the order of path_compare() */
 	size_t count, capacity;
+	size_t files; /* that have a record, lost or not */
 };
 
 void moment_losses_free(struct moment_losses *l);

@@ -23,6 +23,7 @@
 #include "base/lock.h"
 #include "base/parse.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "base/sorted.h"
 #include "snapshot/store/hash.h"
 #include "snapshot/store/ring.h"
@@ -206,6 +207,22 @@ static int snapfile_decode(const struct buf *bytes, uint64_t seq,
 		return fail(err, EBADMSG, "damaged");
 	*ret = TAKE(s);
 	return 0;
+}
+
+void snapshot_copy(struct snapshot *to, const struct snapshot *from)
+{
+	AUTO(buf) struct buf bytes = {0};
+	struct err ignored;
+
+	snapfile_encode(from, &bytes);
+	if (snapfile_decode(&bytes, from->seq, to, &ignored) < 0)
+		abort();
+}
+
+const char *snapshot_label(const struct snapshot *s)
+{
+	return s->seq ? text_printf("snapshot %" PRIu64, s->seq)
+		      : text_quote(s->message);
 }
 
 /* --- notes --- */

@@ -79,6 +79,8 @@ struct snapshot {
 
 /* Frees all that *s owns. */
 void snapshot_free(struct snapshot *s);
+/* A deep copy, to free; the former members of *to are not freed. */
+void snapshot_copy(struct snapshot *to, const struct snapshot *from);
 /* Adds a note; path and text are copied. */
 void snapshot_add_note(struct snapshot *s, enum note_kind kind,
 		       const char *path, const char *text);
@@ -114,6 +116,9 @@ int snapshot_covers_path(struct store *store, const struct snapshot *s,
 bool snapshot_of_run(const struct snapshot *s);
 /* Whether no list or search shows it: APPLIED_BASE, CATALOG_TIMELINE. */
 bool snapshot_is_hidden(const struct snapshot *s);
+/* "snapshot 12"; the message of a snapshot that is in no catalog (seq 0).
+ * Buffers as in text_quote(). */
+const char *snapshot_label(const struct snapshot *s);
 /* Whether the note is about a path that the user excluded. */
 bool snapshot_is_exclusion(const struct note *n);
 /* Text of the note when path (in the root) or a directory above it was purged

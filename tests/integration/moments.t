@@ -1,0 +1,175 @@
+#!/bin/sh
+# RUN@WHEN: a moment of a run wherever a snapshot is accepted. The timelines are
+# written by tests/timeline/write.c, with exact times.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+timeline=/opt/guard/build/tests/timeline/write
+TZ=UTC
+export TZ
+
+# begin NAME DIR: a run that has ended, without a timeline; its directory is
+# $rundir, its id $id.
+begin() {
+	guard run -q --name "$1" --versions 0 --cow "$HOME/side" -- sh -c "$2" ||
+		flunk "the run $1"
+	rundir=
+	for dir in "$state"/runs/*/record; do
+		grep -q "^name=$1$" "$dir" && rundir=${dir%/record}
+	done
+	id=${rundir##*/}
+}
+
+at() {
+	date -d "2026-01-$1" +%s
+}
+
+make_home
+mkdir "$HOME/p" "$HOME/side" "$HOME/p/d"
+cd "$HOME/p" || exit 99
+git init -q .
+seq 1 3 >a.c
+echo x >d/x
+echo y >'d/y@2x'
+begin fix 'echo end >a.c; rm -r d; echo new >new'
+begun=$(at '02 14:03:00')
+$timeline "$rundir" <<E || flunk 'the timeline is written'
+$begun.0 begin boot
++2.5 file 0 a.c 644 one\n
++9.912 file 0 a.c 644 two\nlines\n
++0.5 same 0 b.c 600 3
++0.0 file 0 new 755 hello\n
++1.0 mark first: fix the test
++5 gone 0 d
++5 mark second
++5 lost 0 a.c 644 lost
++1 gap 0 a.c 9 it was being written
++9 file 0 a.c 644 end\n
++1 file 1 s.txt 644 side\n
++0 link 0 l a.c
++5 mark second
++5 end
+E
+
+# --- which moment ---
+shows() {
+	gives 0 "$1 is a moment" guard show "fix@$1:a.c"
+	is "$(cat "$out")" "$2" "the content at $1"
+}
+shows 14:03:01 "$(seq 1 3)"
+shows 14:03:02.5 one
+shows 14:03:12.3 one
+shows 14:03:12.4 'two
+lines'
+shows 14:03:12.412 'two
+lines'
+shows 14:03:12 'two
+lines'
+shows 14:03 end
+shows '2026-01-02 14:03:11' one
+shows 2026-01-02T14:03:02.499999999Z "$(seq 1 3)"
+shows 2026-01-02 end
+shows -45s one
+shows 'first' 'two
+lines'
+shows start "$(seq 1 3)"
+shows end end
+shows now end
+gives 0 'the id of the run' guard show "$id@14:03:11:a.c"
+is "$(cat "$out")" one 'has the same moments'
+
+while read -r when text; do
+	gives 2 "$when is no moment" guard show "fix@$when:a.c"
+	says "$err" "$text"
+done <<E
+14:02 '14:02' is not in the time of run fix, from 2026-01-02 14:03:00.0 to 2026-01-02 14:03:49.9
+14:04 '14:04' is not in the time of run fix
+-1m '-1m' is not in the time of run fix
+2026-01-03 '2026-01-03' is not in
+nomark has no mark 'nomark'
+nomark its marks are 'second' (2026-01-02 14:03:44.9), 'second'
+14:99 has no mark '14:99'
+-2026 has no mark '-2026'
+12 has no mark '12'
+latest has no mark 'latest'
+E
+for mark in sec second; do
+	gives 1 "the mark $mark" guard show "fix@$mark:a.c"
+	says "$err" "'$mark' of run fix is several marks: \
+'second' (2026-01-02 14:03:44.9), 'second' (2026-01-02 14:03:23.9); name one"
+done
+gives 2 'no moment' guard show "fix@:a.c"
+gives 2 'a run that does not exist' guard show nosuch@14:03:a.c
+says "$err" "no such run: 'nosuch@14:03'; \`guard status --all\`"
+gives 0 'the runs' guard status --all
+
+# --- each verb ---
+gives 0 'the names' guard show --list fix@first
+is "$(tr '\n' ' ' <"$out")" '.git/ a.c b.c d/ new ' 'of the project'
+gives 0 'the names' guard show --list fix@first:d
+is "$(tr '\n' ' ' <"$out")" 'x y@2x ' 'of a directory'
+gives 0 'a path with an @' guard show 'fix@first:d/y@2x'
+is "$(cat "$out")" y 'is found'
+gives 1 'a path that was deleted then' guard show 'fix@-15s:d/x'
+says "$err" "no such path: 'd/x' in 'fix@2026-01-02 14:03:34.9'"
+gives 0 'show' guard show --json fix@first
+says "$out" '"moment": "fix@first: fix the test"'
+gives 0 'diff' guard diff --name-status fix@start fix@first
+is "$(tr '\n\t' ', ' <"$out")" 'M a.c,A b.c,A new,' 'between two moments'
+gives 0 'diff' guard diff --name-status fix@first
+is "$(tr '\n\t' ', ' <"$out")" 'D d,D d/x,D d/y@2x,M a.c,A l,' \
+	'from one to the end'
+gives 0 'diff' guard diff --name-status fix@first 1
+is "$(tr '\n\t' ', ' <"$out")" 'D b.c,D new,M a.c,' 'with a snapshot'
+gives 0 'diff' guard diff --name-status fix@start fix@end a.c
+is "$(tr '\n\t' ', ' <"$out")" 'M a.c,' 'of a path'
+gives 0 'diff' guard diff --name-status fix@start fix@end "$HOME/side"
+is "$(tr '\n\t' ', ' <"$out")" 'A s.txt,' 'of an additional directory'
+gives 0 'diff' guard diff --json fix@start fix@first
+says "$out" '"moment": "fix@first: fix the test"'
+gives 0 'grep' guard grep --at fix@first two
+is "$(tr '\n' ' ' <"$out")" 'fix@first:a.c:two fix@first:b.c:two ' 'in a moment'
+gives 0 'find' guard find --at fix@first 'n*'
+says "$out" 'fix@first  '
+gives 0 'export' guard export --tar fix@first -o "$T/tar"
+is "$(tar tf "$T/tar" | tr '\n' ' ')" './ a.c b.c d/ d/x d/y@2x new ' \
+	'of a moment'
+gives 0 'a dry run of restore' guard restore --at fix@first -n a.c
+is "$(head -1 a.c)" 1 'changes nothing'
+gives 0 'restore' guard restore --at fix@14:03:12.912 -y a.c b.c
+is "$(head -1 a.c) $(head -1 b.c) $(stat -c %a b.c)" 'two two 600' \
+	'of two files'
+gives 0 'undo' guard undo -y
+is "$(head -1 a.c)" 1 'takes it back'
+gives 0 'restore' guard restore --at fix@first --json -y '*.c'
+says "$out" '"moment": "fix@first: fix the test"'
+is "$(head -1 a.c) $(head -1 b.c)" 'two two' 'of a pattern'
+gives 0 'restore' guard restore --at fix@end -y "$HOME/side"
+is "$(cat "$HOME/side/s.txt")" side 'of an additional directory'
+gives 1 'a path elsewhere' guard restore --at fix@end -y "$HOME/q"
+says "$err" "is not in the project or a --cow directory of run fix"
+echo 1 >'fix@first'
+gives 0 'a file with the name of a moment' guard diff --name-status 1 fix@first
+is "$(cat "$out")" 'A	fix@first' 'is a path'
+
+# --- contents that are not kept ---
+gives 1 'a lost content' guard show fix@14:03:30:a.c
+says "$err" "no version of 'a.c' at 2026-01-02 14:03:30.9 (it was being written)"
+says "$err" '; nearest: 2026-01-02 14:03:12.4, 2026-01-02 14:03:38.9'
+gives 1 'is not restored' guard restore --at fix@14:03:30 -y a.c
+gives 0 'its directory' guard restore --at fix@14:03:30 -y . 2>"$err"
+says "$err" '1 of 3 files is not held (it was being written); guard log fix'
+is "$(head -1 a.c)" two 'keeps the file of now'
+
+# --- another run of the name; a run without a directory ---
+guard discard -qy fix || flunk discard
+begin fix 'echo again >a.c'
+$timeline "$rundir" <<E || flunk 'the timeline is written'
+$(at '05 09:00:00').0 begin boot
++3 file 0 a.c 644 again\n
++3 end
+E
+gives 0 'the newer run' guard show fix@09:00:a.c
+is "$(cat "$out")" again 'of the name'
+
+finish
