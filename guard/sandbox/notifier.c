@@ -391,6 +391,7 @@ static bool start_rename_worker(struct notifier *r, uint64_t id,
 		w->pid = 0;
 		return false;
 	}
+	w->id = id;
 	w->to_fd = TAKE_FD(to->parent_fd);
 	return true;
 }
@@ -496,12 +497,13 @@ static void enter_caller_userns(pid_t pid)
 static bool start_lease_worker(struct notifier *r,
 			       const struct seccomp_notif *q, int fd)
 {
-	pid_t *worker = r->lease_workers;
+	size_t i = 0;
+	pid_t pid;
 
-	while (*worker)
-		worker++;
-	*worker = fork();
-	if (*worker == 0) {
+	while (r->lease_workers[i].pid)
+		i++;
+	pid = fork();
+	if (pid == 0) {
 		(void)prctl(PR_SET_NAME, "guard-lease");
 		if (r->policy->nested)
 			enter_caller_userns((pid_t)q->pid);
@@ -509,11 +511,13 @@ static bool start_lease_worker(struct notifier *r,
 		reply_to_notification(r, q->id, 0, true);
 		_exit(0);
 	}
-	if (*worker > 0)
-		return true;
-	*worker = 0;
-	r->unasked = "the run has reached its limit of processes";
-	return false;
+	if (pid < 0) {
+		r->unasked = "the run has reached its limit of processes";
+		return false;
+	}
+	r->lease_workers[i].pid = pid;
+	r->lease_workers[i].id = q->id;
+	return true;
 }
 
 /*
@@ -547,7 +551,7 @@ bool notifier_is_busy(const struct notifier *r)
 	size_t i;
 
 	for (i = 0; i < LEASE_WORKERS; i++)
-		if (!r->lease_workers[i])
+		if (!r->lease_workers[i].pid)
 			return false;
 	return true;
 }
@@ -651,8 +655,10 @@ bool notifier_reap(struct notifier *r, pid_t pid, int status)
 	size_t i;
 
 	for (i = 0; i < LEASE_WORKERS; i++)
-		if (r->lease_workers[i] == pid) {
-			r->lease_workers[i] = 0;
+		if (r->lease_workers[i].pid == pid) {
+			reply_to_notification(r, r->lease_workers[i].id, 0,
+					      true);
+			r->lease_workers[i].pid = 0;
 			return true;
 		}
 	for (w = r->workers; w < r->workers + RENAME_WORKERS; w++) {
@@ -665,6 +671,7 @@ bool notifier_reap(struct notifier *r, pid_t pid, int status)
 		if (faccessat(w->to_fd, w->temporary, F_OK,
 			      AT_SYMLINK_NOFOLLOW) == 0)
 			(void)dirtree_remove(w->to_fd, w->temporary, &ignored);
+		reply_to_notification(r, w->id, EXDEV, false);
 		(void)close(w->to_fd);
 		*w = (struct notifier_worker){0};
 		return true;

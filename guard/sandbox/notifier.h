@@ -32,6 +32,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -52,6 +53,7 @@ struct notifier {
 	bool closed; /* the kernel does all renames */
 	struct notifier_worker {
 		pid_t pid; /* 0: unused */
+		uint64_t id; /* of the notification */
 		int to_fd;
 		char temporary[48];
 		char name[NAME_MAX + 1]; /* source of the rename */
@@ -62,7 +64,10 @@ struct notifier {
 		refused_how; /* RENAME_UNREADABLE: name of the program */
 	/* Made a rename that guard could not read; 0: none. */
 	pid_t unreadable_pid;
-	pid_t lease_workers[LEASE_WORKERS]; /* 0: unused */
+	struct {
+		pid_t pid; /* 0: unused */
+		uint64_t id; /* of the notification */
+	} lease_workers[LEASE_WORKERS];
 	const char *unasked; /* see sandbox_unasked(); static */
 };
 
@@ -86,7 +91,9 @@ void notifier_answer(struct notifier *r);
 /* Closes the listener after its last process has ended. */
 void notifier_hang_up(struct notifier *r);
 
-/* Handles the end of a child of pid 1. Returns true if it was a worker. */
+/* Handles the end of a child of pid 1. Returns true if it was a worker. The
+ * caller of a worker that was killed (by the run, or for lack of memory) gets
+ * its answer here. */
 bool notifier_reap(struct notifier *r, pid_t pid, int status);
 
 /* Ends all workers, waits a short time and removes their incomplete trees. */

@@ -62,6 +62,14 @@ gives 0 'a run is suspended while a call waits' timeout 60 "$overwriter" hold \
 is "$(cat "$out")" 'open-empty 0 kept' 'the call goes on when it is resumed'
 says "$T/diff" 'open-empty'
 silent "$T/diff" 'does not stop'
+export ON_BREAK='guard exec live -- sh -c "
+	for p in /proc/[0-9]*; do
+		[ \"\$(cat \"\$p/comm\")\" != guard-lease ] ||
+			kill -KILL \"\${p#/proc/}\"
+	done" 2>/dev/null'
+gives 0 "the run kills guard's process that waits" timeout 60 "$overwriter" \
+	hold "$state/runs/*/upper" guard exec live -- "$overwriter" calls open2
+is "$(cat "$out")" 'open2 11 kept' 'the call is made at once, and fails'
 unset ON_BREAK
 exec 7>&-
 wait

@@ -264,6 +264,22 @@ done
 is "$got" 0 "the run ends while guard's process for the rename is stopped"
 says "$err" 'changed nothing'
 same_outside 'the run ended with a stopped rename'
+while :; do
+	got=$(guard run -q -- sh -c '
+		/opt/guard/build/tests/lib/renamer plain wide moved >/tmp/errno &
+		until ls -d .guard-rename-* >/dev/null 2>&1 || [ -e moved ]
+		do :; done
+		for p in /proc/[0-9]*; do
+			[ "$(cat "$p/comm" 2>/dev/null)" != guard-rename ] ||
+				kill -KILL "${p#/proc/}"
+		done
+		wait
+		ls -A | grep "^\.guard" >>/tmp/errno
+		cat /tmp/errno' 2>"$err" </dev/null)
+	[ "$got" = 0 ] || break
+	guard discard -q -y latest
+done
+is "$got" $EXDEV "the caller of a killed process of guard's gets EXDEV"
 rmdir wide/* wide
 
 # --- review and apply of a rename ---
