@@ -20,7 +20,7 @@
 /* options_verbs[], verb_habits[] and option_habits[] */
 #include <guard_verbs.h>
 
-#define MAX_OPTIONS 64
+#define MAX_OPTIONS 96
 /* The first id of an option for getopt, above all letters. */
 #define FIRST_ID 256
 
