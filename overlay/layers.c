@@ -57,6 +57,11 @@ void layers_free(struct layers **l)
 	*l = NULL;
 }
 
+void layers_make_durable(struct layers *l)
+{
+	l->durable = true;
+}
+
 bool layers_are_split(const struct layers *l)
 {
 	size_t i;
@@ -590,7 +595,7 @@ static int mount_copy_of(struct layer *l, int root_fd, struct err *err)
 		return layer;
 	return mount_overlay(
 		&(struct mount_overlay_dirs){layer, l->copy_upper.fd,
-					     l->copy_work.fd, false},
+					     l->copy_work.fd, true},
 		layer, l->path, err);
 }
 
@@ -615,7 +620,8 @@ int layers_mount(struct layers *layers, size_t n, int root_fd, struct err *err)
 	if (l->kind == LAYER_READ_ONLY)
 		return mount_bind(l->lower.fd, target, true, l->path, err);
 	if (mount_overlay(&(struct mount_overlay_dirs){l->lower.fd, l->upper.fd,
-						       l->work.fd, false},
+						       l->work.fd,
+						       !layers->durable},
 			  target, l->path, err) < 0)
 		return -err->num;
 	if (l->copy_upper.path && mount_copy_of(l, root_fd, err) < 0)

@@ -78,6 +78,10 @@ int layers_plan(const struct session *s, const char *home, struct layers **ret,
  */
 int layers_copy(struct layers *l, const char *dir, struct err *err);
 
+/* Lets overlayfs sync each file that it copies up, and each fsync(2) in the
+ * run. Without that only guard syncs a layer (mounted volatile). */
+void layers_make_durable(struct layers *l);
+
 /* Whether a directory consists of several parts: in the run its files are on
  * several file systems. */
 bool layers_are_split(const struct layers *l);

@@ -24,6 +24,7 @@ struct layer {
 struct layers {
 	struct layer *items; /* in the order of their mounts */
 	size_t count, capacity;
+	bool durable;
 };
 
 #endif

@@ -58,6 +58,8 @@ void session_open_work(const struct session *s)
 			/* Without such a directory it was never mounted. */
 			if (mount >= 0 && fchmodat(mount, WORK, 0700, 0) < 0)
 				continue;
+			/* Empty directories of mode 000, too: volatile. */
+			(void)dirtree_remove(mount, WORK "/incompat", &ignored);
 		}
 	}
 }

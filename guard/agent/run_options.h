@@ -33,6 +33,7 @@ struct run_options {
 	size_t group_count;
 	const char *name; /* session_name_ok(), or NULL */
 	bool frozen; /* a copy of the project is the lower */
+	bool durable; /* fsync(2) in the run reaches the disk */
 	bool home; /* the home directory is the project */
 	uint64_t layer_bytes, layer_files; /* 0: the defaults */
 	bool quiet;

@@ -335,6 +335,7 @@ int run_parse(struct parsed *p, const struct options *o, struct err *err)
 		.allow_32bit = mem_list_has(allow, "32bit"),
 		.name = o->name,
 		.frozen = o->frozen,
+		.durable = o->durable,
 		.home = o->home,
 		.quiet = o->quiet,
 		.agent = o->agent,

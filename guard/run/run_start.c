@@ -575,6 +575,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	    agent_open(run->agent, &run->context.state, &run->session, &notes,
 		       err) < 0)
 		return -err->num;
+	if (o->durable)
+		layers_make_durable(*layers);
 	if (o->copy_dir)
 		copy = open(o->copy_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	tmp = fd_open_dir_path(o->copy_dir ? copy : run->session.fd, "tmp");

@@ -141,6 +141,22 @@ echo 'guard-synced 1' >"$at_run/synced-at"
 is "$(marked)" old 'the same with a damaged record of syncs'
 ok 'a torn run can be discarded' guard discard -y -q "$run"
 
+# --- layers without syncs of their own ---
+
+# volatile OPTIONS: how many of the layers of a run are mounted so
+volatile() {
+	guard "$@" -- grep -cE " $HOME(/project)? .*volatile" \
+		/proc/self/mountinfo
+}
+is "$(volatile run -q)" 2 'the layers are volatile'
+is "$(volatile run -q --durable)" 0 'with --durable they are not'
+guard run -q --durable --name slow -- touch slow
+is "$(volatile exec -q slow)" 0 'exec repeats --durable'
+guard run -q --continue=slow -- touch fast
+is "$(find "$state"/runs/*/*work -mindepth 3 2>/dev/null)" '' \
+	'no directory that nobody may read is left'
+guard discard -y -q slow
+
 # --- runs that had ended ---
 
 run=$(guard run -q --name over -- sh -c 'echo run >>a' && guard status -q)
