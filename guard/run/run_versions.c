@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -15,7 +16,7 @@
 /* Three ticks without progress: the worker is ended. */
 #define TICK_MS 200
 #define STILL_TICKS 3
-/* A worker that failed is started again after so long. */
+/* From one start to the next, at least. */
 #define RESTART_MS 1000
 /* Its last changes take the worker no longer. */
 #define END_MS 10000
@@ -45,7 +46,8 @@ static void start_worker(struct run_versions *d)
 	int ends[2];
 	pid_t pid;
 
-	d->next = timestamp_monotonic_ms() + RESTART_MS;
+	d->started = timestamp_monotonic_ms();
+	d->next = d->started + TICK_MS;
 	d->stood_still = 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		       0, ends) < 0)
@@ -95,7 +97,7 @@ static void reap_worker(struct run_versions *d)
 void run_versions_tick(struct run_versions *d, bool child)
 {
 	int64_t now = timestamp_monotonic_ms();
-	struct pollfd fd = {.fd = d->control_fd, .events = POLLIN};
+	int status;
 
 	if (!d->rest_ms || now < d->next)
 		return;
@@ -108,12 +110,18 @@ void run_versions_tick(struct run_versions *d, bool child)
 	d->stood_still =
 		*d->heartbeat == d->last_heartbeat ? d->stood_still + 1 : 0;
 	d->last_heartbeat = *d->heartbeat;
-	if (d->stood_still >= STILL_TICKS)
-		(void)kill(d->worker_pid, SIGKILL);
-	if (!child && poll(&fd, 1, 0) > 0) {
+	if (!child &&
+	    waitpid(d->worker_pid, &status, WNOHANG | WUNTRACED) > 0) {
+		if (WIFSTOPPED(status)) {
+			(void)kill(d->worker_pid, SIGCONT);
+			return;
+		}
+		d->worker_pid = 0;
 		reap_worker(d);
-		d->next = now;
+		d->next = d->started + RESTART_MS;
 	}
+	if (d->worker_pid && d->stood_still >= STILL_TICKS)
+		(void)kill(d->worker_pid, SIGKILL);
 }
 
 void run_versions_end(struct run_versions *d)

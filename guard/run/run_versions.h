@@ -28,7 +28,7 @@ struct run_versions {
 	volatile uint64_t *heartbeat; /* shared with the worker */
 	uint64_t last_heartbeat;
 	unsigned int stood_still; /* ticks */
-	int64_t next; /* monotonic ms: next tick, or next start */
+	int64_t started, next; /* monotonic ms: next tick, or next start */
 };
 
 /* Starts the worker. rest_ms: see worker.h; 0: no versions are kept. */

@@ -40,7 +40,7 @@
 
 /* --- watchdog --- */
 
-#define WATCHDOG_MS 250
+#define WATCHDOG_MS 200
 #define WATCHDOG_TIMES 3
 
 static volatile uint64_t *watched;
@@ -212,18 +212,19 @@ void worker_breathe(struct worker *w)
 
 /* Everything that has happened so far. Returns when files want to be looked at
  * again, in monotonic ms. */
-static int64_t work(struct worker *w)
+static int64_t work(struct worker *w, bool ended)
 {
 	int64_t now = timestamp_monotonic_ms(), next;
 
-	if (w->watch_count < w->dir_count && now >= w->next_scan) {
+	if (w->watch_count < w->dir_count && (ended || now >= w->next_scan)) {
 		worker_mirror_rescan(w, true);
 		w->next_scan = now + SCAN_MS;
 	}
 	check_disk(w, now);
 	worker_mirror_events(w);
 	worker_mirror_refresh(w);
-	next = worker_hold_due(w);
+	/* What stands at the end is in the layer. */
+	next = ended ? INT64_MAX : worker_hold_due(w);
 	if (!TAILQ_EMPTY(&w->queue))
 		next = 0;
 	if (w->watch_count < w->dir_count && w->next_scan < next)
@@ -269,9 +270,9 @@ static int loop(struct worker *w, struct err *err)
 		    now < next)
 			continue;
 		tick = 0;
-		next = work(w);
+		next = work(w, ended);
 		while (ended && !TAILQ_EMPTY(&w->queue))
-			next = work(w);
+			worker_mirror_refresh(w);
 		/* The changes before a mark come before it. */
 		if (fds[2].revents || ended)
 			worker_hold_record(w);

@@ -27,6 +27,9 @@
 #define STORM_COUNT 20
 #define STORM_MS 10000
 #define STORM_REST_MS 30000
+/* Beyond the limit of descriptors copies are made for so long each time. */
+#define DROP_MS 25
+#define DROP_EVERY_MS 100
 #define PART ".part"
 
 void worker_hold_move(struct worker *w, struct worker_file *f,
@@ -291,21 +294,26 @@ void worker_hold_end(struct worker *w, struct worker_file *f)
 	close_file(w, f);
 }
 
-/* The oldest holds make room for new ones; then files that wait. */
-static void drop_oldest(struct worker *w)
+/* The oldest hold makes room for a new one; then files that wait. False: the
+ * copies have taken their share of the time. */
+static bool make_room(struct worker *w, int64_t now)
 {
 	struct worker_file *f;
 
-	while (w->open_count >= w->open_max &&
-	       (f = TAILQ_FIRST(&w->lists[FILE_HELD]))) {
+	if (w->open_count < w->open_max)
+		return true;
+	if (now % DROP_EVERY_MS > DROP_MS)
+		return false;
+	f = TAILQ_FIRST(&w->lists[FILE_HELD]);
+	if (f) {
 		keep(w, f, KEEP_NAMELESS, 0);
 		close_file(w, f);
 		worker_hold_move(w, f, FILE_IDLE);
-		worker_breathe(w);
-	}
-	if (w->open_count >= w->open_max)
+	} else {
 		TAILQ_FOREACH(f, &w->lists[FILE_WAITING], entry)
-	close_file(w, f);
+		close_file(w, f);
+	}
+	return true;
 }
 
 static int open_file(struct worker *w, struct worker_file *f)
@@ -402,18 +410,23 @@ void worker_hold_record(struct worker *w)
 
 int64_t worker_hold_due(struct worker *w)
 {
-	int64_t now = timestamp_monotonic_ms(), next = INT64_MAX;
-	struct worker_file *f, *after;
+	int64_t next = INT64_MAX;
+	struct worker_file *f, *before;
 
-	for (f = TAILQ_FIRST(&w->lists[FILE_WAITING]); f; f = after) {
-		after = TAILQ_NEXT(f, entry);
+	/* The newest first: what stood long will often go on to stand. */
+	for (f = TAILQ_LAST(&w->lists[FILE_WAITING], worker_files); f;
+	     f = before) {
+		int64_t now = timestamp_monotonic_ms();
+
+		before = TAILQ_PREV(f, worker_files, entry);
+		if (f->due <= now && !make_room(w, now))
+			return now + DROP_MS;
 		if (f->due <= now) {
-			drop_oldest(w);
 			try_to_hold(w, f, now);
+			worker_breathe(w);
 		}
 		if (f->state == FILE_WAITING && f->due < next)
 			next = f->due;
-		worker_breathe(w);
 	}
 	return next;
 }
