@@ -71,9 +71,10 @@ static int autoprune(const struct state *state, struct timestamp now,
 	struct prune_options o = {.now = now, .busy = ignore_lock_wait};
 
 	*ret = (struct prune_result){0};
-	if (store_open(&store, state->store_path, STORE_WRITE, err) < 0 ||
-	    run_contents_maintain(state, store, err) < 0)
+	if (store_open(&store, state->store_path, STORE_WRITE, err) < 0)
 		return -err->num;
+	/* Damaged versions of one run keep nothing else. */
+	(void)run_contents_maintain(state, store, err);
 	store_free(&store);
 	if (settings_load(state, &settings, err) < 0 ||
 	    store_open(&store, state->store_path, STORE_READ, err) < 0 ||

@@ -36,7 +36,7 @@ static int trash_run(struct context *c, struct session *s, const char *reason,
 	    0)
 		return -err->num;
 	if (fd_exists(s->fd, TIMELINE_DIR))
-		(void)import_start(s, true, NULL);
+		(void)import_start(s, true);
 	return 0;
 }
 

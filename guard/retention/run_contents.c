@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/auto.h"
 #include "base/dirtree.h"
@@ -14,6 +13,7 @@
 #include "guard/timeline/drop.h"
 #include "guard/timeline/import.h"
 #include "overlay/session_list.h"
+#include "snapshot/maintain/purge.h"
 
 #define DAY ((int64_t)24 * 3600)
 /* Message of the snapshot. */
@@ -21,262 +21,228 @@
 
 /* --- the runs with versions --- */
 
-/* A timeline in the store, with the run's directory if there is one. */
-struct versions_of {
+struct visit {
+	const struct state *state;
 	struct store *store;
-	struct session *s; /* NULL: none */
-	struct snapshot *snapshot; /* NULL: nothing is stored */
-	int64_t decided; /* seconds since 1970; 0: not yet */
-	struct contents *c; /* after open_versions() */
+	/* decided: seconds since 1970, 0: not yet. c: NULL, if it cannot be
+	 * read. */
+	int (*each)(struct visit *v, struct session *s, struct contents *c,
+		    int64_t decided, struct err *err);
+	struct names seen; /* runs with a directory */
+	/* Of the caller: */
+	int64_t before;
+	const char *path;
+	char note[PURGE_NOTE_LEN];
+	bool dry;
+	int count;
 };
 
-typedef int versions_visit(void *arg, struct versions_of *v, struct err *err);
-
-static int64_t decision_time(const struct session *s)
+static int visit_directory(struct visit *v, struct session *s, int64_t decided,
+			   struct err *err)
 {
-	struct stat st;
+	struct contents *c = NULL;
+	int got = 0;
 
-	if (run_state_pending(s->state) ||
-	    fstatat(s->fd, "record", &st, AT_SYMLINK_NOFOLLOW) < 0)
+	names_add(&v->seen, s->id);
+	if (!fd_exists(s->fd, TIMELINE_DIR))
 		return 0;
-	return st.st_mtime;
+	if (v->store)
+		got = contents_open(&c, v->store, s, err);
+	if (got == 0)
+		got = v->each(v, s, c, decided, err);
+	contents_close(&c);
+	return got;
 }
 
-static int visit_run(struct session *s, int64_t decided, struct store *store,
-		     versions_visit *each, void *arg, struct err *err)
+static int visit_trash(struct visit *v, struct err *err)
 {
-	struct versions_of v = {.store = store, .s = s, .decided = decided};
-
-	return fd_exists(s->fd, TIMELINE_DIR) ? each(arg, &v, err) : 0;
-}
-
-/* Runs with a directory; names: theirs. */
-static int each_directory(const struct state *state, struct store *store,
-			  struct names *names, versions_visit *each, void *arg,
-			  struct err *err)
-{
-	AUTO(session_list) struct session_list runs = {0};
 	AUTO(dirlist) struct dirlist trash = {0};
-	auto_close int trash_fd = fd_open_dir(state->trash_fd, ".");
+	auto_close int fd = fd_open_dir(v->state->trash_fd, ".");
 	int64_t when;
 	size_t i;
 	int got = 0;
 
-	if (trash_fd < 0 || dirlist_read(trash_fd, &trash, err) < 0 ||
-	    session_list(state->runs_fd, false, &runs, err) < 0)
+	if (fd < 0 || dirlist_read(fd, &trash, err) < 0)
 		return -err->num;
-	for (i = 0; i < runs.count && got >= 0; i++) {
-		struct session *s = &runs.items[i];
-
-		names_add(names, s->id);
-		got = visit_run(s, decision_time(s), store, each, arg, err);
-	}
-	for (i = 0; i < trash.count && got >= 0; i++) {
+	for (i = 0; i < trash.count && got == 0; i++) {
 		AUTO(session) struct session s = SESSION_NONE;
 		struct err ignored;
 
-		if (session_open_trashed(trash_fd, trash.items[i].name, &s,
-					 &when, &ignored) < 0)
-			continue;
-		names_add(names, s.id);
-		got = visit_run(&s, when, store, each, arg, err);
+		if (session_open_trashed(fd, trash.items[i].name, &s, &when,
+					 &ignored) == 0)
+			got = visit_directory(v, &s, when, err);
 	}
 	return got;
 }
 
-static int each_run(const struct state *state, struct store *store,
-		    versions_visit *each, void *arg, struct err *err)
+static int visit_runs(struct visit *v, struct err *err)
 {
-	AUTO(names) struct names names = {0};
+	AUTO(session_list) struct session_list runs = {0};
+	size_t i;
+	int got = session_list(v->state->runs_fd, false, &runs, err);
+
+	for (i = 0; i < runs.count && got == 0; i++) {
+		const struct session *s = &runs.items[i];
+		AUTO(session) struct session locked = SESSION_NONE;
+		struct err ignored;
+		struct stat st = {0};
+
+		/* In use: only what changes nothing. */
+		if ((v->path ? !v->dry : !run_state_pending(s->state)) &&
+		    session_open(v->state->runs_fd, s->id, true, &locked,
+				 &ignored) == 0 &&
+		    !run_state_pending(locked.state))
+			(void)fstatat(locked.fd, "record", &st, 0);
+		got = visit_directory(
+			v, locked.lock_fd < 0 ? &runs.items[i] : &locked,
+			st.st_mtime, err);
+	}
+	return got;
+}
+
+static int visit_stored(struct visit *v, struct err *err)
+{
 	auto_free uint64_t *seqs = NULL;
 	size_t count = 0, i, k;
-	int got = each_directory(state, store, &names, each, arg, err);
+	int got = catalog_list(v->store, &seqs, &count, err);
 
-	if (got >= 0 && store)
-		got = catalog_list(store, &seqs, &count, err);
-	for (i = 0; i < count && got >= 0; i++) {
+	for (i = 0; i < count && got == 0; i++) {
 		AUTO(snapshot) struct snapshot s = {0};
-		struct versions_of v = {.store = store, .snapshot = &s};
+		struct contents *c = NULL;
 		struct err ignored;
 
-		if (catalog_load(store, seqs[i], &s, &ignored) < 0 ||
+		if (catalog_load(v->store, seqs[i], &s, &ignored) < 0 ||
 		    strcmp(s.reason, CATALOG_TIMELINE) != 0)
 			continue;
-		v.decided = s.time.sec;
-		for (k = 0; k < names.count; k++)
-			if (strcmp(names.items[k], s.run_id) == 0)
+		for (k = 0; k < v->seen.count; k++)
+			if (strcmp(v->seen.items[k], s.run_id) == 0)
 				break;
-		if (k == names.count)
-			got = each(arg, &v, err);
+		if (k < v->seen.count)
+			continue;
+		got = contents_open_stored(&c, v->store, s.run_id, err);
+		if (got == 0)
+			got = v->each(v, NULL, c, s.time.sec, err);
+		contents_close(&c);
 	}
 	return got;
 }
 
-static int open_versions(struct versions_of *v, struct err *err)
+static int visit_all(struct visit *v, struct err *err)
 {
-	return v->s ? contents_open(&v->c, v->store, v->s, err)
-		    : contents_open_stored(&v->c, v->store, v->snapshot->run_id,
-					   err);
+	int got = visit_runs(v, err);
+
+	if (got == 0)
+		got = visit_trash(v, err);
+	if (got == 0)
+		got = visit_stored(v, err);
+	names_free(&v->seen);
+	return got;
 }
 
 /* --- maintenance --- */
 
-struct maintaining {
-	const struct state *state;
-	int64_t now;
-};
-
-/* Whether the run's directory is the caller's, in *ret. One in the trash has no
- * lock. */
-static bool lock_run(const struct state *state, const struct versions_of *v,
-		     struct session *ret)
-{
-	struct err ignored;
-
-	if (!v->s || session_exists(state->runs_fd, v->s->id, &ignored) == 0)
-		return true;
-	return session_open(state->runs_fd, v->s->id, true, ret, &ignored) == 0;
-}
-
-static int thin_run(struct versions_of *v, struct err *err)
+static int maintain_run(struct visit *v, struct session *s, struct contents *c,
+			int64_t decided, struct err *err)
 {
 	AUTO(drop_list) struct drop_list list = {0};
-	int got = 0;
+	int got;
 
-	if (open_versions(v, err) < 0)
-		return -err->num;
-	if (contents_snapshot(v->c)->seq &&
-	    strcmp(contents_snapshot(v->c)->message, THINNED) != 0) {
-		drop_list_thin(contents_timeline(v->c), &list);
-		got = drop_contents(v->c, &list, TIMELINE_THINNED,
-				    "shorter than others of its minute",
-				    THINNED, false, err);
-	}
-	contents_close(&v->c);
-	return got;
-}
-
-static int maintain_run(void *arg, struct versions_of *v, struct err *err)
-{
-	const struct maintaining *m = arg;
-	AUTO(session) struct session locked = SESSION_NONE;
-
-	if (v->s && v->s->live)
+	if (s && s->live)
 		return 0;
-	if (v->s && import_spooled(v->s->fd, 0) >= 0 &&
-	    import_run(v->store, v->s, true, err) < 0)
-		return -err->num;
-	/* One that goes on, or is in use: another time. */
-	return v->decided && m->now - v->decided >= DAY &&
-			       !(v->snapshot &&
-				 strcmp(v->snapshot->message, THINNED) == 0) &&
-			       lock_run(m->state, v, &locked)
-		       ? thin_run(v, err)
-		       : 0;
+	if (s && import_spooled(s->fd, 0) >= 0)
+		return import_run(v->store, s, true, err);
+	if (!decided || decided > v->before || !contents_snapshot(c)->seq ||
+	    strcmp(contents_snapshot(c)->message, THINNED) == 0)
+		return 0;
+	drop_list_thin(contents_timeline(c), &list);
+	got = drop_contents(c, &list, TIMELINE_THINNED,
+			    "shorter than others of its minute", THINNED, false,
+			    err);
+	return got < 0 ? got : 0;
 }
 
 int run_contents_maintain(const struct state *state, struct store *store,
 			  struct err *err)
 {
-	struct maintaining m = {state, timestamp_now().sec};
-	int got = clock_believed(state->fd)
-			  ? each_run(state, store, maintain_run, &m, err)
-			  : 0;
+	struct visit v = {
+		.state = state,
+		.store = store,
+		.each = maintain_run,
+		.before = timestamp_now().sec - DAY,
+	};
 
-	return got < 0 ? got : 0;
+	return clock_believed(state->fd) ? visit_all(&v, err) : 0;
 }
 
 /* --- the trash --- */
 
-static int keep_expired(void *arg, struct versions_of *v, struct err *err)
+static int keep_expired(struct visit *v, struct session *s, struct contents *c,
+			int64_t decided, struct err *err)
 {
-	const struct maintaining *m = arg;
 	AUTO(store) struct store *store = NULL;
 
-	if (v->decided > m->now)
-		return 0;
-	return store_open(&store, m->state->store_path, STORE_WRITE, err) < 0
-		       ? -err->num
-		       : import_run(store, v->s, true, err);
+	(void)c;
+	if (decided <= v->before &&
+	    store_open(&store, v->state->store_path, STORE_WRITE, err) == 0)
+		(void)import_run(store, s, true, err);
+	return 0;
 }
 
 void run_contents_keep_trash(const struct state *state, int64_t max_age)
 {
-	struct maintaining m = {state, timestamp_now().sec - max_age};
-	AUTO(dirlist) struct dirlist trash = {0};
-	auto_close int trash_fd = fd_open_dir(state->trash_fd, ".");
+	struct visit v = {
+		.state = state,
+		.each = keep_expired,
+		.before = timestamp_now().sec - max_age,
+	};
 	struct err ignored;
-	int64_t when;
-	size_t i;
 
-	if (trash_fd < 0 || dirlist_read(trash_fd, &trash, &ignored) < 0)
-		return;
-	for (i = 0; i < trash.count; i++) {
-		AUTO(session) struct session s = SESSION_NONE;
-
-		if (session_open_trashed(trash_fd, trash.items[i].name, &s,
-					 &when, &ignored) == 0)
-			(void)visit_run(&s, when, NULL, keep_expired, &m,
-					&ignored);
-	}
+	(void)visit_trash(&v, &ignored);
+	names_free(&v.seen);
 }
 
 /* --- purge --- */
 
-struct purging {
-	const struct state *state;
-	const char *path;
-	char note[80];
-	bool dry;
-	int count;
-};
-
-static int purge_run(void *arg, struct versions_of *v, struct err *err)
+static int purge_run(struct visit *v, struct session *s, struct contents *c,
+		     int64_t decided, struct err *err)
 {
-	struct purging *p = arg;
-	AUTO(session) struct session locked = SESSION_NONE;
 	AUTO(drop_list) struct drop_list list = {0};
 	const struct contents_root *roots;
 	size_t count, i;
 	int got;
 
-	if (open_versions(v, err) < 0)
-		return -err->num;
-	roots = contents_roots(v->c, &count);
+	(void)decided;
+	roots = contents_roots(c, &count);
 	for (i = 0; i < count; i++) {
-		if (path_below(roots[i].path, p->path))
-			drop_list_path(contents_timeline(v->c), i, "", &list);
-		else if (path_below(p->path, roots[i].path))
-			drop_list_path(contents_timeline(v->c), i,
-				       path_rest(p->path, roots[i].path),
+		if (path_below(roots[i].path, v->path))
+			drop_list_path(contents_timeline(c), i, "", &list);
+		else if (path_below(v->path, roots[i].path))
+			drop_list_path(contents_timeline(c), i,
+				       path_rest(v->path, roots[i].path),
 				       &list);
 	}
-	got = drop_contents(v->c, &list, TIMELINE_GAP, p->note, "", true, err);
-	if (got > 0 && !p->dry)
-		got = lock_run(p->state, v, &locked)
-			      ? drop_contents(v->c, &list, TIMELINE_GAP,
-					      p->note, "", false, err)
-			      : fail(err, EBUSY,
-				     "run %s has versions of it and is still "
-				     "running: wait for its end, or end it",
-				     session_label(v->s));
-	contents_close(&v->c);
-	p->count += got > 0 ? got : 0;
-	return got;
+	got = drop_contents(c, &list, TIMELINE_GAP, v->note, "",
+			    v->dry || (s && s->live), err);
+	if (got > 0 && !v->dry && s && s->live)
+		return fail(err, EBUSY,
+			    "run %s has versions of it and is still running: "
+			    "wait for its end, or end it",
+			    session_label(s));
+	v->count += got > 0 ? got : 0;
+	return got < 0 ? got : 0;
 }
 
 int run_contents_purge(const struct state *state, struct store *store,
 		       const char *path, bool dry, struct err *err)
 {
-	struct purging p = {.state = state, .path = path, .dry = dry};
-	time_t now = time(NULL);
-	struct tm tm;
-	int got;
+	struct visit v = {
+		.state = state,
+		.store = store,
+		.each = purge_run,
+		.path = path,
+		.dry = dry,
+	};
 
-	if (!localtime_r(&now, &tm) ||
-	    !strftime(p.note, sizeof(p.note), NOTE_PURGED "%Y-%m-%d %H:%M",
-		      &tm))
-		(void)strcpy(p.note, NOTE_PURGED);
-	got = each_run(state, store, purge_run, &p, err);
-	return got < 0 ? got : p.count;
+	purge_note(v.note, timestamp_now());
+	return visit_all(&v, err) < 0 ? -err->num : v.count;
 }

@@ -18,9 +18,8 @@ int run_contents_maintain(const struct state *state, struct store *store,
 /* Imports those of the runs in the trash that are about to leave it, older than
  * max_age seconds. Best effort. */
 void run_contents_keep_trash(const struct state *state, int64_t max_age);
-/* Purges the absolute path from the versions of all runs that are not live.
- * Returns the number of contents; dry: of those that would go. The store may be
- * NULL, if there is none. */
+/* Purges the absolute path from the versions of all runs. Returns the number of
+ * contents; dry: of those that would go. -EBUSY: a live run has some. */
 int run_contents_purge(const struct state *state, struct store *store,
 		       const char *path, bool dry, struct err *err);
 

@@ -1,6 +1,7 @@
 #include "guard/run/run_import.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,24 +23,18 @@ void run_import_begin(struct run_import *m, const struct session *s)
 		.session = s,
 		.look = now + LOOK_MS,
 		.due = now + EVERY_MS,
-		.result_fd = -1,
 	};
 }
 
-/* Whether the importer has ended. */
-static bool reap_importer(struct run_import *m, bool wait)
+/* Whether none is at work. */
+static bool reap_importer(struct run_import *m)
 {
-	struct import_result result;
-	int got;
+	int status;
 
-	while ((got = waitpid(m->pid, NULL, wait ? 0 : WNOHANG)) < 0 &&
-	       errno == EINTR)
-		;
-	if (got == 0)
+	if (m->pid > 0 && waitpid(m->pid, &status, WNOHANG) == 0)
 		return false;
-	if (read(m->result_fd, &result, sizeof(result)) == sizeof(result))
-		m->last = result;
-	fd_close(&m->result_fd);
+	if (m->pid > 0)
+		m->failed = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 	m->pid = 0;
 	return true;
 }
@@ -48,33 +43,29 @@ void run_import_tick(struct run_import *m)
 {
 	int64_t now = timestamp_monotonic_ms(), bytes;
 
-	if (!m->session || now < m->look ||
-	    (m->pid && !reap_importer(m, false)))
+	if (!m->session || now < m->look || !reap_importer(m))
 		return;
 	m->look = now + LOOK_MS;
 	bytes = import_spooled(m->session->fd, now < m->due ? SPOOL_BYTES : 0);
 	if (bytes < (now < m->due ? SPOOL_BYTES : 0))
 		return;
 	m->due = now + EVERY_MS;
-	m->pid = import_start(m->session, false, &m->result_fd);
-	if (m->pid < 0)
-		m->pid = 0;
+	m->pid = import_start(m->session, false);
 }
 
 void run_import_end(struct run_import *m)
 {
 	/* One that is still at work is waited for by the last one. */
-	if (m->pid && !reap_importer(m, false))
-		fd_close(&m->result_fd);
-	if (m->session && *m->last.failed)
+	(void)reap_importer(m);
+	if (m->failed && m->failed != EWOULDBLOCK)
 		report_warning("versions during the run could not be moved to "
 			       "the store, and stay in the run's directory: %s",
-			       m->last.failed);
+			       strerror(m->failed));
 }
 
 void run_import_rest(const struct session *s)
 {
 	if (import_spooled(s->fd, 0) >= 0 ||
 	    fd_exists(s->fd, SESSION_TIMELINE_DIR "/" SESSION_TIMELINE))
-		(void)import_start(s, true, NULL);
+		(void)import_start(s, true);
 }

@@ -19,8 +19,7 @@ struct run_import {
 	const struct session *session; /* borrowed; NULL: nothing is imported */
 	int64_t look, due; /* monotonic ms: count the spool, import it */
 	pid_t pid; /* 0: no process imports */
-	int result_fd;
-	struct import_result last;
+	int failed; /* errno of the last import */
 };
 
 void run_import_begin(struct run_import *m, const struct session *s);

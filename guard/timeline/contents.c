@@ -218,11 +218,12 @@ const struct timeline_record *contents_record(const struct contents *c,
 
 /* --- where a content is --- */
 
-static int compare_paths(const void *pa, const void *pb)
+static int compare_records(const void *pa, const void *pb)
 {
-	const struct timeline_record
-		*a = ((const struct contents_last *)pa)->record,
-		*b = ((const struct contents_last *)pb)->record;
+	const struct timeline_record *a =
+		*(const struct timeline_record *const *)pa;
+	const struct timeline_record *b =
+		*(const struct timeline_record *const *)pb;
 	int order = (a->root > b->root) - (a->root < b->root);
 
 	order = order ? order : strcmp(a->path, b->path);
@@ -230,33 +231,74 @@ static int compare_paths(const void *pa, const void *pb)
 		     : (a->number > b->number) - (a->number < b->number);
 }
 
+struct record_list record_list_make(const struct timeline *t)
+{
+	struct record_list l = {0};
+	size_t i;
+
+	for (i = 0; i < t->count; i++)
+		if (t->items[i].kind >= TIMELINE_ENTRY &&
+		    t->items[i].kind <= TIMELINE_NONE)
+			*VEC_ADD(&l) = &t->items[i];
+	VEC_SORT(&l, compare_records);
+	return l;
+}
+
+void record_list_free(struct record_list *l)
+{
+	VEC_FREE(l);
+}
+
+bool record_list_is_path(const struct timeline_record *a,
+			 const struct timeline_record *b)
+{
+	return a->root == b->root && strcmp(a->path, b->path) == 0;
+}
+
+size_t record_list_next(const struct record_list *l, size_t i)
+{
+	size_t next = i + 1;
+
+	while (next < l->count &&
+	       record_list_is_path(l->items[next], l->items[i]))
+		next++;
+	return next;
+}
+
+size_t record_list_index(const struct record_list *l,
+			 const struct timeline_record *key)
+{
+	size_t low = 0, high = l->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (compare_records(&l->items[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 void contents_find_last(struct contents *c)
 {
-	size_t i, count = 0;
+	AUTO(record_list) struct record_list l = {0};
+	size_t i, next;
 
 	if (c->has_last)
 		return;
 	c->has_last = true;
-	for (i = 0; i < c->timeline.count; i++) {
-		const struct timeline_record *r = &c->timeline.items[i];
+	l = record_list_make(&c->timeline);
+	for (i = 0; i < l.count; i = next) {
+		const struct timeline_record *r;
 
-		if (r->kind >= TIMELINE_ENTRY && r->kind <= TIMELINE_NONE)
+		next = record_list_next(&l, i);
+		r = l.items[next - 1];
+		if (r->kind == TIMELINE_ENTRY && S_ISREG(r->mode))
 			*VEC_ADD(&c->last) =
 				(struct contents_last){r->content, r};
 	}
-	VEC_SORT(&c->last, compare_paths);
-	for (i = 0; i < c->last.count; i++) {
-		const struct timeline_record *r = c->last.items[i].record,
-					     *next = NULL;
-
-		if (i + 1 < c->last.count)
-			next = c->last.items[i + 1].record;
-		if (r->kind == TIMELINE_ENTRY && S_ISREG(r->mode) &&
-		    !(next && next->root == r->root &&
-		      strcmp(next->path, r->path) == 0))
-			c->last.items[count++] = c->last.items[i];
-	}
-	c->last.count = count;
 	VEC_SORT(&c->last, sorted_compare_numbers);
 }
 
@@ -355,10 +397,21 @@ int contents_stored(struct contents *c, uint64_t number, struct entry *ret,
 		       : 0;
 }
 
+int contents_refresh(struct contents *c, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+
+	if (load_snapshot(c->store, c->session->fd, c->session->id, &s, err) <
+	    0)
+		return -err->num;
+	snapshot_free(&c->stored);
+	c->stored = TAKE(s);
+	return 0;
+}
+
 static int take_spooled(struct contents *c, uint64_t number, struct entry *ret,
 			struct err *err)
 {
-	AUTO(snapshot) struct snapshot s = {0};
 	char name[24];
 
 	if (c->spool_fd < 0)
@@ -370,13 +423,8 @@ static int take_spooled(struct contents *c, uint64_t number, struct entry *ret,
 	if (fd_exists(c->spool_fd, name))
 		return -err->num;
 	/* An importer may have moved it to the store meanwhile. */
-	if (load_snapshot(c->store, c->session->fd, c->session->id, &s, err) <
-	    0)
+	if (contents_refresh(c, err) < 0)
 		return -err->num;
-	if (s.seq == c->stored.seq && entry_equal(&s.root, &c->stored.root))
-		return 0;
-	snapshot_free(&c->stored);
-	c->stored = TAKE(s);
 	return contents_stored(c, number, ret, err);
 }
 
@@ -385,6 +433,14 @@ uint64_t contents_spool_number(const char *name)
 	return *name && !name[strspn(name, "0123456789")]
 		       ? strtoull(name, NULL, 10)
 		       : 0;
+}
+
+void contents_remove_spooled(const struct contents *c, uint64_t number)
+{
+	char name[24];
+
+	(void)snprintf(name, sizeof(name), "%" PRIu64, number);
+	(void)unlinkat(c->spool_fd, name, 0);
 }
 
 int contents_entry(struct contents *c, uint64_t number, struct entry *ret,

@@ -17,6 +17,22 @@ struct contents_last {
 	const struct timeline_record *record;
 };
 
+/* The records that say what a path has, sorted by root, path and number. */
+struct record_list {
+	const struct timeline_record **items;
+	size_t count, capacity;
+};
+struct record_list record_list_make(const struct timeline *t);
+void record_list_free(struct record_list *l);
+/* The index of the first record of the next path. */
+size_t record_list_next(const struct record_list *l, size_t i);
+/* The index of the first record of the path and number of the key, or behind
+ * it. */
+size_t record_list_index(const struct record_list *l,
+			 const struct timeline_record *key);
+bool record_list_is_path(const struct timeline_record *a,
+			 const struct timeline_record *b);
+
 /* The tree of a root's result. */
 struct contents_result {
 	struct entry tree;
@@ -42,6 +58,8 @@ struct contents {
  * attributes only. */
 int contents_stored(struct contents *c, uint64_t number, struct entry *ret,
 		    struct err *err);
+/* Loads the snapshot again, of a run with a directory. */
+int contents_refresh(struct contents *c, struct err *err);
 /* As contents_entry(), of a content that still stands in the result or in the
  * layer. */
 int contents_standing(struct contents *c, uint64_t number, struct entry *ret,
@@ -68,5 +86,6 @@ int contents_commit(struct contents *c, bool records, const char *message,
 int contents_lock(int run_fd, bool wait, struct err *err);
 /* The number in the name of a file of the spool; 0: another file. */
 uint64_t contents_spool_number(const char *name);
+void contents_remove_spooled(const struct contents *c, uint64_t number);
 
 #endif

@@ -11,7 +11,6 @@
 #include "base/auto.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
-#include "base/sorted.h"
 #include "guard/state/background.h"
 #include "guard/state/context.h"
 #include "guard/timeline/contents_private.h"
@@ -38,44 +37,19 @@ int64_t import_spooled(int run_fd, int64_t most)
 	return bytes;
 }
 
-struct spooled {
-	uint64_t number;
-	struct entry entry;
-};
-
-struct spooled_list {
-	struct spooled *items;
-	size_t count, capacity;
-};
-
-static void spooled_list_free(struct spooled_list *l)
+/* The order of their numbers. */
+static int compare_spooled(const void *pa, const void *pb)
 {
-	while (l->count)
-		entry_free(&l->items[--l->count].entry);
-	VEC_FREE(l);
+	const struct entry *a = pa, *b = pb;
+	size_t a_len = strlen(a->name), b_len = strlen(b->name);
+
+	return a_len == b_len ? strcmp(a->name, b->name)
+			      : (a_len > b_len) - (a_len < b_len);
 }
 
-static int add_spooled(void *arg, const char *path, const struct entry *e,
-		       struct err *err)
-{
-	struct spooled_list *list = arg;
-	uint64_t number = contents_spool_number(path);
-	struct spooled *spooled;
-
-	(void)err;
-	/* An incomplete one stays for the next import. */
-	if (!number || !S_ISREG(e->mode) || e->flags & ENTRY_INCOMPLETE)
-		return 0;
-	spooled = VEC_ADD(list);
-	spooled->number = number;
-	entry_copy(&spooled->entry, e);
-	return 0;
-}
-
-/* The files are read as those of a snapshot are: in batches, by several
- * threads. */
-static int import_spool(struct contents *c, struct spooled_list *ret,
-			struct err *err)
+/* *ret: the files in the order of their numbers. They are read as those of a
+ * snapshot are: in batches, by several threads. */
+static int import_spool(struct contents *c, struct tree *ret, struct err *err)
 {
 	static const char *const unfinished[] = {"*.part", NULL};
 	AUTO(snapshot) struct snapshot s = {0};
@@ -86,19 +60,26 @@ static int import_spool(struct contents *c, struct spooled_list *ret,
 		.look = true,
 	};
 	size_t i;
+	int got;
 
 	if (import_spooled(c->session->fd, 0) < 0)
 		return 0;
 	if (take_snapshot(c->store, &o, &s, err) < 0 ||
-	    tree_each(c->store, &s.root, add_spooled, ret, err) < 0)
+	    tree_load(c->store, &s.root.content, ret, err) < 0)
 		return -err->num;
-	/* Their names have no zeros in front. */
-	VEC_SORT(ret, sorted_compare_numbers);
-	for (i = 0; i < ret->count; i++)
-		if (contents_put(c, ret->items[i].number, &ret->items[i].entry,
-				 err) < 0)
-			return -err->num;
-	return 0;
+	vec_sort(ret->entries, ret->count, sizeof(*ret->entries),
+		 compare_spooled);
+	for (i = 0, got = 0; i < ret->count && got == 0; i++) {
+		struct entry *e = &ret->entries[i];
+
+		/* An incomplete one stays for the next import. */
+		if (!S_ISREG(e->mode) || e->flags & ENTRY_INCOMPLETE)
+			*e->name = '\0';
+		if (contents_spool_number(e->name))
+			got = contents_put(c, contents_spool_number(e->name), e,
+					   err);
+	}
+	return got;
 }
 
 static int import_standing(struct contents *c, struct err *err)
@@ -127,41 +108,21 @@ static int import_standing(struct contents *c, struct err *err)
 	return 0;
 }
 
-static void remove_spooled(const struct contents *c,
-			   const struct spooled_list *list)
-{
-	char name[24];
-	size_t i;
-
-	for (i = 0; i < list->count; i++) {
-		(void)snprintf(name, sizeof(name), "%" PRIu64,
-			       list->items[i].number);
-		(void)unlinkat(c->spool_fd, name, 0);
-	}
-}
-
-/* Whether the records in the store are all that there are, or there is nothing
- * in them that changed a file. */
+/* Whether the records in the store are all that there are. */
 static int has_all_records(struct contents *c, struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	int got = c->stored.seq ? tree_lookup(c->store, &c->stored.root,
 					      CONTENTS_RECORDS, &e, err)
 				: 0;
-	size_t i;
 
-	if (got)
-		return got < 0 ? got : e.size == c->timeline.valid;
-	for (i = 0; i < c->timeline.count; i++)
-		if (c->timeline.items[i].kind >= TIMELINE_ENTRY &&
-		    c->timeline.items[i].kind <= TIMELINE_NONE)
-			return 0;
-	return 1;
+	return got <= 0 ? got : e.size == c->timeline.valid;
 }
 
 static int import_contents(struct contents *c, bool ended, struct err *err)
 {
-	AUTO(spooled_list) struct spooled_list spooled = {0};
+	AUTO(tree) struct tree spooled = {0};
+	size_t i;
 	int got;
 
 	contents_edit(c);
@@ -173,8 +134,11 @@ static int import_contents(struct contents *c, bool ended, struct err *err)
 	c->stored.time = timestamp_now();
 	if (got >= 0 && (c->changed || (ended && !got)))
 		got = contents_commit(c, ended, "", err);
-	if (got >= 0)
-		remove_spooled(c, &spooled);
+	for (i = 0; i < spooled.count && got >= 0; i++)
+		if (contents_spool_number(spooled.entries[i].name))
+			contents_remove_spooled(
+				c,
+				contents_spool_number(spooled.entries[i].name));
 	return got < 0 ? got : 0;
 }
 
@@ -212,40 +176,23 @@ static int import_in_child(const struct session *s, bool ended, struct err *err)
 	return import_run(store, s, ended, err);
 }
 
-static void __attribute__((noreturn))
-run_importer(const struct session *s, bool ended, int fd)
+pid_t import_start(const struct session *s, bool ended)
 {
 	struct session session = *s;
-	struct import_result result = {""};
 	struct err err;
-
-	session.lock_fd = -1;
-	if (background_enter("guard-importer", (int *const[]){&session.fd, &fd},
-			     fd < 0 ? 1 : 2) < 0)
-		_exit(1);
-	if (import_in_child(&session, ended, &err) < 0)
-		(void)snprintf(result.failed, sizeof(result.failed), "%s",
-			       err.text);
-	_exit(fd >= 0 && fd_write(fd, &result, sizeof(result)) < 0);
-}
-
-pid_t import_start(const struct session *s, bool ended, int *ret_fd)
-{
-	int ends[2] = {-1, -1};
 	sigset_t before;
 	pid_t pid;
 
-	if (ret_fd && pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-		return -1;
 	/* The terminal may be closed right after the run. */
 	context_block_signals(&before);
 	pid = fork();
-	if (pid == 0)
-		run_importer(s, ended, ends[1]);
+	if (pid == 0) {
+		session.lock_fd = -1;
+		if (background_enter("guard-importer",
+				     (int *const[]){&session.fd}, 1) < 0)
+			_exit(EIO);
+		_exit(-import_in_child(&session, ended, &err));
+	}
 	(void)context_restore_signals(&before);
-	fd_close(&ends[1]);
-	if (ret_fd && pid > 0)
-		*ret_fd = TAKE_FD(ends[0]);
-	fd_close(&ends[0]);
 	return pid;
 }

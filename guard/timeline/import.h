@@ -21,13 +21,8 @@ int64_t import_spooled(int run_fd, int64_t most);
 int import_run(struct store *store, const struct session *s, bool ended,
 	       struct err *err);
 
-/* Text of a failed import, "": none. */
-struct import_result {
-	char failed[sizeof(((struct err *)0)->text)];
-};
 /* In a process of its own, with idle priority, which may outlive this one. Its
- * pid, or -1. *ret_fd, unless NULL: a nonblocking descriptor that gives a
- * struct import_result at the end. */
-pid_t import_start(const struct session *s, bool ended, int *ret_fd);
+ * pid, or -1; it exits with 0 or the errno of its failure. */
+pid_t import_start(const struct session *s, bool ended);
 
 #endif

@@ -13,7 +13,7 @@
 struct purge_job {
 	struct store *store;
 	const char *path;
-	char note[80];
+	char note[PURGE_NOTE_LEN];
 };
 
 /* --- the placeholder --- */
@@ -80,6 +80,17 @@ static int purge_snapshot(struct purge_job *p, uint64_t seq, struct err *err)
 	return replace_purged_path(p, &s, rest, &e, err) < 0 ? -err->num : 1;
 }
 
+void purge_note(char ret[PURGE_NOTE_LEN], struct timestamp now)
+{
+	time_t clock = (time_t)now.sec;
+	struct tm tm;
+
+	if (!localtime_r(&clock, &tm) ||
+	    !strftime(ret, PURGE_NOTE_LEN, NOTE_PURGED "%Y-%m-%d %H:%M", &tm))
+		(void)snprintf(ret, PURGE_NOTE_LEN, NOTE_PURGED "%lld",
+			       (long long)now.sec);
+}
+
 /* --- the purge --- */
 
 int purge_path(struct store *s, const char *path,
@@ -97,17 +108,11 @@ int purge_path(struct store *s, const char *path,
 		.progress = options->progress,
 		.arg = options->arg,
 	};
-	time_t clock = (time_t)options->now.sec;
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i;
-	struct tm tm;
 	int lock;
 
-	if (!localtime_r(&clock, &tm) ||
-	    !strftime(p.note, sizeof(p.note), NOTE_PURGED "%Y-%m-%d %H:%M",
-		      &tm))
-		(void)snprintf(p.note, sizeof(p.note), NOTE_PURGED "%lld",
-			       (long long)options->now.sec);
+	purge_note(p.note, options->now);
 	if (catalog_list(s, &seqs, &count, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {

@@ -23,6 +23,10 @@ struct purge_result {
 	uint64_t packs; /* packs removed or repacked */
 };
 
+/* The text of the note. */
+#define PURGE_NOTE_LEN 80
+void purge_note(char ret[PURGE_NOTE_LEN], struct timestamp now);
+
 /*
  * Purges the absolute path `path`. Of the options only now, busy, progress and
  * arg count. The store must be open for writing; on

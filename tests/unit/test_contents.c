@@ -402,6 +402,11 @@ static const struct thin_case thin_cases[] = {
 	 "",
 	 {FILE_AT(0, "a", 1), FILE_AT(20, "a", 2), EMPTY_AT(21, "a", 3),
 	  FILE_AT(22, "a", 4)}},
+	{"beside the longest of its minute",
+	 " 1 4",
+	 {FILE_AT(0, "a", 1), FILE_AT(2, "a", 2),
+	  OTHER_AT(3, "a", TIMELINE_GONE, 0), FILE_AT(4, "a", 4),
+	  FILE_AT(30, "a", 5), FILE_AT(70, "a", 6)}},
 	{"the last before a deletion",
 	 "",
 	 {FILE_AT(0, "a", 1), FILE_AT(20, "a", 2),
@@ -530,10 +535,11 @@ static void test_dropped(void **state)
 	second = put(p, "a", "two");
 	spool(p, second, "two");
 	third = put(p, "a", "three");
+	/* Opened before: the import is another process's. */
+	ok(contents_open(&c, p->store, &p->lab.s, &err));
 	ok(import_run(p->store, &p->lab.s, true, &err));
 	/* Again in the spool: an import was killed before the removal. */
 	spool(p, first, "one");
-	ok(contents_open(&c, p->store, &p->lab.s, &err));
 	assert_int_equal(
 		drop_contents(c, &list, TIMELINE_GAP, "purged", "", true, &err),
 		1);
