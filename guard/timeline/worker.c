@@ -239,13 +239,26 @@ static int flush(struct worker *w, struct err *err)
 	return w->out.pending.len > PENDING_MAX ? got : 0;
 }
 
+/* False: the run has ended. */
+static bool take_control(struct worker *w)
+{
+	char text[1024];
+	ssize_t len = read(w->options->control_fd, text, sizeof(text) - 1);
+
+	if (len <= 1)
+		return false;
+	text[len] = '\0';
+	add_text(w, TIMELINE_ALARM, 0, "", 0, text);
+	return true;
+}
+
 static int loop(struct worker *w, struct err *err)
 {
-	int64_t tick = 0, next = 0, now, until;
+	int64_t tick = 0, next = 0, marks = 0, now, until;
 	struct pollfd fds[] = {
 		{.fd = w->signal_fd, .events = POLLIN},
 		{.fd = w->options->control_fd, .events = POLLIN},
-		{.fd = w->marks_fd, .events = POLLIN},
+		{.events = POLLIN},
 		{.events = POLLIN},
 	};
 	bool ended = false;
@@ -257,13 +270,17 @@ static int loop(struct worker *w, struct err *err)
 			until = tick;
 		if (next < until)
 			until = next;
+		/* A run that floods the FIFO is read once a tick. */
+		fds[2].fd = now < marks ? -1 : w->marks_fd;
+		if (now < marks && marks < until)
+			until = marks;
 		/* Events are gathered until the tick. */
 		fds[3].fd = tick ? -1 : w->inotify_fd;
 		if (poll(fds, 4, until > now ? (int)(until - now) : 0) < 0)
 			fds[1].revents = fds[2].revents = fds[3].revents = 0;
 		worker_breathe(w);
 		now = timestamp_monotonic_ms();
-		ended = fds[1].revents != 0;
+		ended = fds[1].revents && !take_control(w);
 		if (fds[3].revents)
 			tick = now + WORKER_TICK_MS;
 		if (!ended && !fds[2].revents && !(tick && now >= tick) &&
@@ -276,8 +293,10 @@ static int loop(struct worker *w, struct err *err)
 		/* The changes before a mark come before it. */
 		if (fds[2].revents || ended)
 			worker_hold_record(w);
-		if (fds[2].revents)
+		if (fds[2].revents || ended) {
 			marks_take(w->marks_fd, &w->marks, &w->out);
+			marks = now + WORKER_TICK_MS;
+		}
 		if (flush(w, err) < 0)
 			return -err->num;
 	}

@@ -22,7 +22,9 @@
 
 struct worker_options {
 	int run_fd; /* the run's directory */
-	int control_fd; /* a socket: readable when the run has ended */
+	/* A socket of messages: the text of an alarm; a shorter one, and its
+	 * end, when the run has ended. */
+	int control_fd;
 	size_t root_count; /* as in session.h */
 	int64_t rest_ms; /* a file rests after so long without a change */
 	uint64_t spool_max; /* bytes */
