@@ -21,6 +21,7 @@ struct run_options {
 	const struct sandbox_port *ports; /* --publish */
 	size_t port_count;
 	bool nested, strict, env_clean;
+	bool pause_on_alarm;
 	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
 	int64_t timeout_ms;
 	int64_t versions_ms; /* rest of a kept content; 0: none are kept */

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/change/worktrees.h"
+#include "guard/sandbox/freezer.h"
 #include "guard/state/report.h"
 #include "restore/plan/unit.h"
 #include "overlay/session_list.h"
@@ -27,7 +28,7 @@ bool resolve_run_is_running(const struct session *s)
 const char *resolve_run_state_text(const struct session *s)
 {
 	if (resolve_run_is_running(s))
-		return "running";
+		return freezer_is_paused(s->fd) ? "paused" : "running";
 	if (s->live && s->state != RUN_APPLYING)
 		return "in use";
 	return run_state_name(s->state);

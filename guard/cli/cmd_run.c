@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/inside.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -12,6 +13,7 @@
 #include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
 #include "guard/cli/run_parse.h"
+#include "guard/sandbox/freezer.h"
 #include "guard/sandbox/inherited_state.h"
 #include "guard/sandbox/parser.h"
 #include "guard/state/unstored.h"
@@ -158,6 +160,42 @@ static void show_changes(const struct session *s, struct changes *c)
 	output_run_summary(s, c, begin_summary);
 }
 
+static void rewind_paused(const struct session *s, const char *time)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)execl("/proc/self/exe", "guard", "rewind", "-y", s->id,
+			    "--to", time, NULL);
+		_exit(127);
+	}
+	(void)child_wait(pid);
+}
+
+/* Asks again after a rewind, and after another answer: a key that was meant for
+ * the run decides nothing. */
+static void ask_alarm(const struct session *s, pid_t init, const char *time)
+{
+	for (;;) {
+		auto_free char *answer = output_ask_line(
+			"guard: paused: continue, rewind or end? ");
+
+		if (!answer) {
+			output_print("run %s is paused: guard stop --resume %s "
+				     "continues it, guard stop %s ends it",
+				     session_label(s), session_label(s),
+				     session_label(s));
+			return;
+		}
+		if (strcmp(answer, "rewind") == 0)
+			rewind_paused(s, time);
+		else if (strcmp(answer, "continue") == 0)
+			return freezer_continue(s->fd);
+		else if (strcmp(answer, "end") == 0)
+			return (void)kill(init, SIGKILL);
+	}
+}
+
 static const struct run_ui ui = {
 	.changes = show_changes,
 	.agent_changes = agent_show_end,
@@ -165,6 +203,7 @@ static const struct run_ui ui = {
 	.summary_begin = begin_summary,
 	.count_end = end_count,
 	.ask_store = ask_store,
+	.ask_alarm = ask_alarm,
 };
 
 /* ---- guard run, guard exec ---- */

@@ -5,18 +5,26 @@
 #include "guard/change/live.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
+#include "guard/sandbox/freezer.h"
 #include "guard/state/storing.h"
 
-static int stop(struct context *c, int grace_ms, char **operands,
-		struct err *err)
+static int stop(struct context *c, const struct options *o, struct err *err)
 {
 	AUTO(session) struct session s = SESSION_NONE, ended = SESSION_NONE;
 	struct err ignored;
-	int got = choose_run_live(c, operands, &s, err);
+	int got = choose_run_live(c, o->operands, &s, err);
 
 	if (got)
 		return got;
-	got = resolve_run_is_running(&s) ? live_stop(&s, grace_ms, err) : 0;
+	if (o->resume) {
+		if (!freezer_is_paused(s.fd))
+			return fail(err, EINVAL, "run %s is not paused",
+				    session_label(&s));
+		freezer_continue(s.fd);
+		output_print("run %s continues", session_label(&s));
+		return STATUS_OK;
+	}
+	got = resolve_run_is_running(&s) ? live_stop(&s, (int)o->time, err) : 0;
 	if (got < 0)
 		return got;
 	if (got && session_open(c->state.runs_fd, s.id, false, &ended,
@@ -64,6 +72,5 @@ static int stop_snapshot(struct context *c, struct err *err)
 
 int cmd_stop(const struct options *o, struct context *c, struct err *err)
 {
-	return o->snapshot ? stop_snapshot(c, err)
-			   : stop(c, (int)o->time, o->operands, err);
+	return o->snapshot ? stop_snapshot(c, err) : stop(c, o, err);
 }

@@ -336,6 +336,7 @@ int run_parse(struct parsed *p, const struct options *o, struct err *err)
 		.name = o->name,
 		.frozen = o->frozen,
 		.durable = o->durable,
+		.pause_on_alarm = o->pause_on_alarm,
 		.home = o->home,
 		.quiet = o->quiet,
 		.agent = o->agent,

@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/sandbox/freezer.h"
 #include "guard/state/report.h"
@@ -52,19 +53,50 @@ int run_status_of(const struct sandbox_result *result)
 	}
 }
 
+/* began: monotonic ms. */
+static void give_alarm(struct run *run, const char *text, int64_t began)
+{
+	const pid_t init = sandbox_pid1(run->sandbox);
+	struct timestamp before = timestamp_now();
+	const char *time;
+	struct err err;
+
+	before.sec -= (timestamp_monotonic_ms() - began) / 1000 + 2;
+	time = text_time(before);
+	report_warning("alarm: %s: guard rewind %s --to '%s' restores it", text,
+		       session_label(&run->session), time);
+	run_versions_alarm(&run->run_versions, text);
+	if (!run->options->pause_on_alarm)
+		return;
+	if (freezer_pause(run->session.fd, init, freezer_start_time(init),
+			  &err) < 0) {
+		report_error(&err);
+		return;
+	}
+	sandbox_hold_terminal(run->sandbox, true);
+	run->ui->ask_alarm(&run->session, init, time);
+	sandbox_hold_terminal(run->sandbox, false);
+}
+
 static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 {
 	struct run *run = arg;
 	bool child = run->self != getpid();
+	auto_free char *alarm = NULL;
+	int64_t began;
 
 	if (child && !run->in_child) {
 		run->in_child = true;
 		run_syncs_begin(&run->run_syncs, &run->session);
 		run->run_import.session = NULL;
+		run->alarms.session = NULL;
 		budget_in_child(&run->budget);
 		run->copy_up_watch.next = INT64_MAX;
 	}
 	freezer_resume_abandoned(run->session.fd);
+	alarm = alarms_tick(&run->alarms, timestamp_monotonic_ms(), &began);
+	if (alarm)
+		give_alarm(run, alarm, began);
 	run_versions_tick(&run->run_versions, child);
 	if (!run->options->copy_dir)
 		run_syncs_tick(&run->run_syncs);
@@ -123,7 +155,13 @@ static int release_and_wait(struct run *run, struct timestamp start,
 	run_syncs_begin(&run->run_syncs, &run->session);
 	run_import_begin(&run->run_import,
 			 run->options->copy_dir ? NULL : &run->session);
+	/* Without versions nothing could be restored. */
+	alarms_begin(&run->alarms,
+		     run->options->copy_dir || !run->options->versions_ms
+			     ? NULL
+			     : &run->session);
 	got = sandbox_wait(run->sandbox, watch_run, run, ret, err);
+	alarms_free(&run->alarms);
 	run_syncs_end(&run->run_syncs);
 	run_versions_end(&run->run_versions);
 	run_import_end(&run->run_import);

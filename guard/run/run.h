@@ -12,6 +12,7 @@
 #include "guard/agent/run_options.h"
 #include "guard/state/context.h"
 #include "guard/state/exit_status.h"
+#include "guard/run/alarms.h"
 #include "guard/run/budget.h"
 #include "guard/run/run_syncs.h"
 #include "guard/run/run_import.h"
@@ -50,6 +51,7 @@ struct run {
 	pid_t self; /* guard itself: while it is stopped a child looks */
 	bool in_child;
 	struct budget budget;
+	struct alarms alarms;
 	bool over_budget;
 	struct run_versions run_versions;
 	struct run_syncs run_syncs;
@@ -85,6 +87,8 @@ struct run_ui {
 	void (*count_begin)(const struct session *s, int status);
 	void (*summary_begin)(void);
 	void (*count_end)(void);
+	/* What to do with a run that an alarm has paused; time: before it. */
+	void (*ask_alarm)(const struct session *s, pid_t init, const char *time);
 	/* Whether to store a directory that was too large to be stored unasked.
 	 * 1: yes; 0: the user does not want it; -1: the user was not asked. */
 	int (*ask_store)(const char *path, const struct unstored *u);

@@ -2,11 +2,13 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/child.h"
 #include "base/fd.h"
 #include "guard/state/background.h"
@@ -122,6 +124,13 @@ void run_versions_tick(struct run_versions *d, bool child)
 	}
 	if (d->worker_pid && d->stood_still >= STILL_TICKS)
 		(void)kill(d->worker_pid, SIGKILL);
+}
+
+void run_versions_alarm(struct run_versions *d, const char *text)
+{
+	auto_free char *alarm = mem_printf("alarm: %.1000s", text);
+
+	(void)send(d->control_fd, alarm, strlen(alarm), MSG_NOSIGNAL);
 }
 
 void run_versions_end(struct run_versions *d)

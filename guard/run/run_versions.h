@@ -37,6 +37,8 @@ void run_versions_begin(struct run_versions *d, const struct session *s,
 /* Ends a worker that stands still, and starts another one. Also in a child of
  * guard, which cannot start one. */
 void run_versions_tick(struct run_versions *d, bool child);
+/* Records an alarm, up to 1000 bytes. */
+void run_versions_alarm(struct run_versions *d, const char *text);
 /* Lets the worker take the last changes. Says on stderr why versions could not
  * be kept, if so. */
 void run_versions_end(struct run_versions *d);

@@ -149,6 +149,7 @@ static const struct process *find_listed_process(const struct processes *list,
  *	PID START
  */
 #define SUSPENDED "suspended"
+#define PAUSED "paused"
 #define SUSPENDED_MAX (64u << 20)
 
 static int write_record(const struct freezer *f, const char *line,
@@ -417,4 +418,35 @@ int freezer_begin(int run_fd, pid_t init, uint64_t start, struct freezer **ret,
 {
 	return freezer_begin_in("/sys/fs/cgroup", run_fd, init, start, ret,
 				err);
+}
+
+int freezer_pause(int run_fd, pid_t init, uint64_t start, struct err *err)
+{
+	struct freezer *f;
+	/* With signals: the group belongs to the others. */
+	int got = freezer_begin_in("/", run_fd, init, start, &f, err);
+
+	if (got < 0)
+		return got;
+	if (renameat(run_fd, SUSPENDED, run_fd, PAUSED) < 0)
+		got = fail_errno(err, "pause the run");
+	else
+		fd_close(&f->record_fd);
+	freezer_end(&f);
+	return got;
+}
+
+bool freezer_is_paused(int run_fd)
+{
+	return fd_exists(run_fd, PAUSED);
+}
+
+void freezer_continue(int run_fd)
+{
+	auto_close int fd = openat(run_fd, PAUSED, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	resume_recorded(fd);
+	(void)unlinkat(run_fd, PAUSED, 0);
 }

@@ -19,6 +19,7 @@
 #ifndef GUARD_SANDBOX_FREEZER_H
 #define GUARD_SANDBOX_FREEZER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -38,6 +39,15 @@ int freezer_begin(int run_fd, pid_t init, uint64_t start, struct freezer **ret,
 		  struct err *err);
 /* Resumes the run. *f may be NULL. */
 void freezer_end(struct freezer **f);
+
+/*
+ * Stops the run until freezer_continue(), whatever becomes of the caller. Other
+ * processes can suspend it meanwhile, and it stays stopped after that. The file
+ * "paused" in the run's directory lists the processes.
+ */
+int freezer_pause(int run_fd, pid_t init, uint64_t start, struct err *err);
+bool freezer_is_paused(int run_fd);
+void freezer_continue(int run_fd);
 
 /* Resumes the run if the process that suspended it has died. Cheap: the guard
  * that supervises the run calls this several times a second. */

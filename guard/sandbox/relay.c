@@ -79,6 +79,14 @@ static int block_relayed_signals(struct sandbox *sb, struct err *err)
 	return 0;
 }
 
+void sandbox_hold_terminal(struct sandbox *sb, bool hold)
+{
+	if (sb->tty && hold)
+		tty_leave(sb->tty, false);
+	else if (sb->tty)
+		tty_enter(sb->tty);
+}
+
 void relay_restore_caller(struct sandbox *sb)
 {
 	int fd;

@@ -221,6 +221,9 @@ int sandbox_wait(struct sandbox *sb,
 		 enum sandbox_tick_action (*tick)(void *arg, int *ret_next_ms),
 		 void *arg, struct sandbox_result *ret, struct err *err);
 
+/* Gives the terminal to guard, for a question, or to the run again. */
+void sandbox_hold_terminal(struct sandbox *sb, bool hold);
+
 /* The run's pid 1 in guard's pid namespace, for freezer_begin(). */
 pid_t sandbox_pid1(const struct sandbox *sb);
 

@@ -29,11 +29,7 @@ ends() {
 }
 
 # --- inside: a hook never fails, prints nothing and never waits ---
-while IFS='	' read -r title command; do
-	in_marked "{ $command; } >made.log 2>&1 </dev/null; echo \$? >>made.log" -q
-	is "$(cat "$state"/runs/*/upper/made.log)" 0 "inside: $title"
-	ends
-done <<'END'
+cat >"$T/inside" <<'END'
 a word	guard mark word
 words	guard mark 'two words'
 a run's name	guard mark r text
@@ -43,10 +39,17 @@ no JSON	echo '{' | guard mark --prompt
 no prompt	echo '{"prompt": 5}' | guard mark --prompt
 a prompt	echo '{"prompt": "fix\nit"}' | guard mark --prompt
 an open stdin	sleep 9 | timeout 3 guard mark --prompt
-a full FIFO	dd if=/dev/zero bs=4096 count=99 of=/run/guard/mark oflag=nonblock 2>/dev/null || guard mark text
 guard's program without a PATH	PATH=/nowhere /run/guard/guard mark text
 the FIFO itself	printf 'text\n' >/run/guard/mark
+a full FIFO	dd if=/dev/zero bs=4096 count=99 of=/run/guard/mark oflag=nonblock 2>/dev/null || guard mark text
 END
+gives 0 'a run with marks' guard run -q --ro "$T" -- sh -c '
+	while IFS="	" read -r title command; do
+		said=$(sh -c "$command" 2>&1 </dev/null)
+		echo "$title: $said$?"
+	done <"$1"' sh "$T/inside"
+is "$(grep -v ': 0$' "$out")" '' 'each command ends with 0 and prints nothing'
+is "$(wc -l <"$out")" "$(wc -l <"$T/inside")" 'each was tried'
 in_marked 'cat /run/guard/mark; chmod 666 /run/guard/mark
 	rm /run/guard/mark; mv /run/guard/mark /run/guard/other
 	touch -d 2001-01-01 /run/guard/mark
@@ -101,6 +104,7 @@ if [ "$me" = root ]; then
 fi
 
 # --- hooks ---
+[ "$me" != root ] || finish
 hook='/run/guard/guard mark --prompt || :'
 mkdir -p "$HOME/.claude" "$HOME/.codex" "$HOME/.copilot/hooks"
 cat >"$HOME/.claude/settings.json" <<'END'
@@ -117,11 +121,10 @@ has_hook() {
 	END
 }
 for agent in claude codex gemini qwen copilot opencode; do
-	for again in first second; do
-		gives 0 "$agent starts" guard run --agent $agent -- true
-		says "$err" 'changed nothing'
-		silent "$err" warning
-	done
+	[ $agent != claude ] || guard run -q --agent $agent -- true >"$out" 2>&1
+	gives 0 "$agent starts" guard run --agent $agent -- true
+	says "$err" 'changed nothing'
+	silent "$err" warning
 	home=$state/agents/$agent/home
 	case $agent in
 	claude) got=$(has_hook "$home/.claude/settings.json" UserPromptSubmit) ;;

@@ -136,7 +136,7 @@ wants() {
 	run\ --publish | run\ --share-login) echo 125 ;;
 	run\ --user) [ "$me" = root ] && echo 0 || echo 125 ;;
 	mark\ *) echo 1 ;; # no run is running
-	stop\ --snapshot | diff\ --exit-code) echo 1 ;;
+	stop\ --resume | stop\ --snapshot | diff\ --exit-code) echo 1 ;;
 	apply\ --abort | apply\ -p | apply\ --patch) echo 1 ;;
 	apply\ --kind) echo 1 ;; # there is no such kind
 	apply\ --follow | apply\ --rest) echo 1 ;; # the run has ended
