@@ -111,16 +111,20 @@ static int differs_here(const struct changes_root *root,
 	AUTO(entry) struct entry e = {0};
 	struct change_side here;
 	auto_close int fd = -1;
-	bool timed;
+	bool timed, is_other;
 
 	if (!side_here(root, last, c->path, &here) ||
 	    !is_like_side(&here, side))
 		return 1;
+	is_other = c->kind == CHANGE_MODIFIED && is_like_side(&here, other) &&
+		   is_timed(&here, other);
+	timed = is_timed(&here, side);
+	/* Its bytes are those of the other side, and differ. */
+	if (is_other && !timed)
+		return 1;
 	/* A run can write other bytes and set the old time: then only the bytes
 	 * tell one side from the other. */
-	timed = is_timed(&here, side) &&
-		!(c->kind == CHANGE_MODIFIED && is_like_side(&here, other) &&
-		  is_timed(&here, other));
+	timed = timed && !is_other;
 	if (!here.mode || (!(c->flags & CHANGE_ATTRS) && timed))
 		return 0;
 	if (delta_entry(root->delta, c->path, now, &e, err) < 0)
