@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -27,6 +29,8 @@
 #define ENTRIES_MIN SYNC_EACH_MAX
 /* Number of paths that are recorded with a run at most. */
 #define DIRS_MAX 64
+/* Smaller files are copied from the store. */
+#define CLONE_MIN (16u << 20)
 /* Below this number a second thread costs more than it saves. */
 #define THREADS_MIN 256
 
@@ -58,6 +62,37 @@ char **move_from_upper_choose(const struct plan *plan)
 		count++;
 	}
 	return list;
+}
+
+bool move_from_upper_wants_clone(const struct plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->steps.count; i++)
+		if (plan->steps.items[i].to.size >= CLONE_MIN)
+			return true;
+	return false;
+}
+
+bool move_from_upper_clone(const struct txn *t, const struct op *op, int fd)
+{
+	const struct entry *e = op->to;
+	struct err ignored;
+	struct meta m;
+	auto_close int upper =
+		t->from && e->size >= CLONE_MIN
+			? beneath_open(t->from->upper_fd, op->path,
+				       O_RDONLY | O_NONBLOCK, 0, &ignored)
+			: -1;
+
+	/* The run has ended, and the file is unchanged since. Equal times show
+	 * that its last write, and no program, has set the mtime, so that no
+	 * other version of the run has it. */
+	return upper >= 0 && meta_get(upper, "", &m) == 0 && S_ISREG(m.mode) &&
+	       m.size == e->size && timestamp_compare(m.mtime, e->mtime) == 0 &&
+	       timestamp_compare(m.ctime, m.mtime) == 0 &&
+	       timestamp_compare(m.ctime, t->from->before) < 0 &&
+	       ioctl(fd, FICLONE, upper) == 0;
 }
 
 /* A hard link of a file. */

@@ -11,6 +11,8 @@
  *				plan, entry by entry
  *	move_from_upper_rename()	during staging
  *
+ * A large file of the upper is cloned (FICLONE), where the file system can.
+ *
  * Directories that do not match, or cannot be renamed, are staged from the
  * store.
  */
@@ -19,6 +21,7 @@
 
 #include "restore/transaction.h"
 
+struct op;
 struct txn;
 
 /* The new directories of a plan that have enough entries to make a copy slow:
@@ -33,5 +36,12 @@ void move_from_upper_match(struct txn *t);
  * overlayfs's xattrs. A directory that could not be renamed loses
  * op.from_upper. *ret_count: number of moved entries. */
 int move_from_upper_rename(struct txn *t, size_t *ret_count, struct err *err);
+
+/* Whether the plan creates or replaces a file of which a copy takes long. */
+bool move_from_upper_wants_clone(const struct plan *plan);
+/* Gives an empty file the content of op->to from the upper, without a copy:
+ * the two share the blocks. False: the upper has another content, or the file
+ * system shares no blocks; the file is still empty. */
+bool move_from_upper_clone(const struct txn *t, const struct op *op, int fd);
 
 #endif

@@ -232,8 +232,9 @@ static bool report_filled(void *arg, uint64_t done)
 /* Only the owner can enter the staging directory, so the final mode can be set
  * at creation. */
 static int make_staged_file(struct stage *s, int dir, const char *name,
-			    const struct entry *e, struct err *err)
+			    const struct op *op, struct err *err)
 {
+	const struct entry *e = op->to;
 	auto_close int fd = openat(
 		dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		e->mode & 0777);
@@ -243,7 +244,8 @@ static int make_staged_file(struct stage *s, int dir, const char *name,
 
 	if (fd < 0)
 		return fail_errno(err, "create");
-	if (e->content.type != OBJECT_NONE)
+	if (e->content.type != OBJECT_NONE &&
+	    !move_from_upper_clone(s->txn, op, fd))
 		got = write_content(s->txn->store, &e->content, fd, &watch,
 				    err);
 	if (got == -EINTR)
@@ -348,7 +350,7 @@ static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 		got = make_staged_special(s, dir, name, op->to, err);
 	}
 	if (got == 0 && !leader && S_ISREG(op->to->mode))
-		got = make_staged_file(s, dir, name, op->to, err);
+		got = make_staged_file(s, dir, name, op, err);
 	/* Only guard writes here, so two names of the plan are one name for the
 	 * file system. */
 	if (got == -EEXIST)

@@ -436,23 +436,14 @@ static int move_bases(const struct apply_plan *a, struct action *action,
 	return 0;
 }
 
-/*
- * New directories are moved out of the layer itself when the complete run is
- * applied: no decision about the rest of its layer is pending then.
- */
-static char **choose_moved_dirs(struct apply_plan *a, bool complete)
+/* Whether the layer has what the complete run changed, and no process can
+ * change it: the files and directories of the plan may come from it. */
+static bool may_use_layer(const struct apply_plan *a)
 {
-	struct session *s = &a->p->session;
-	char **paths;
+	const struct session *s = &a->p->session;
 
-	if (!complete || s->live || !a->changes.stored || moved_dirs_any(s) ||
-	    a->change.roots[0].picked)
-		return NULL;
-	paths = move_from_upper_choose(&a->change.roots[0].plan);
-	if (paths && !upper_busy_ruled_out(s->fd, a->changes.roots[0].upper_fd))
-		mem_list_free(&paths);
-	moved_dirs_record(s, paths);
-	return paths;
+	return !s->live && a->changes.stored && !a->change.roots[0].picked &&
+	       upper_busy_ruled_out(s->fd, a->changes.roots[0].upper_fd);
 }
 
 int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
@@ -468,18 +459,29 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		.git = git,
 		.complete = complete,
 	};
-	char **moved_dirs = choose_moved_dirs(a, complete);
-	const struct transaction_layer layer = {
+	/* New directories are moved out of the layer itself when the complete
+	 * run is applied: no decision about the rest of its layer is pending
+	 * then. */
+	char **moved_dirs = complete && !moved_dirs_any(s)
+				    ? move_from_upper_choose(&project->plan)
+				    : NULL;
+	bool use_layer =
+		(moved_dirs || move_from_upper_wants_clone(&project->plan)) &&
+		may_use_layer(a);
+	struct transaction_layer layer = {
 		.upper_fd = a->changes.roots[0].upper_fd,
 		.before = s->ended,
-		.paths = moved_dirs,
 		.changes = &a->changes.roots[0].list,
 	};
 	auto_free char *before = NULL, *after = NULL;
 	struct err more;
 	int got = 0;
 
-	project->layer = moved_dirs ? &layer : NULL;
+	if (!use_layer)
+		mem_list_free(&moved_dirs);
+	moved_dirs_record(s, moved_dirs);
+	layer.paths = moved_dirs;
+	project->layer = use_layer ? &layer : NULL;
 	changeset_wait_starting_runs(&a->change);
 	/* The run says that it is being applied where that takes a moment, or
 	 * where parts of its layer may be missing from now on. A live run's

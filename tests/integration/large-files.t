@@ -79,7 +79,7 @@ if [ -d /images/xfs ]; then
 	mkdir /images/xfs/p
 	cd /images/xfs/p || exit 99
 	export GUARD_HOME=/images/xfs/state
-	large xfs 38
+	large xfs 3
 else
 	skip "no xfs: $(cat /images/xfs.why 2>&1)"
 fi
