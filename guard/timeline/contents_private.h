@@ -17,22 +17,6 @@ struct contents_last {
 	const struct timeline_record *record;
 };
 
-/* The records that say what a path has, sorted by root, path and number. */
-struct record_list {
-	const struct timeline_record **items;
-	size_t count, capacity;
-};
-struct record_list record_list_make(const struct timeline *t);
-void record_list_free(struct record_list *l);
-/* The index of the first record of the next path. */
-size_t record_list_next(const struct record_list *l, size_t i);
-/* The index of the first record of the path and number of the key, or behind
- * it. */
-size_t record_list_index(const struct record_list *l,
-			 const struct timeline_record *key);
-bool record_list_is_path(const struct timeline_record *a,
-			 const struct timeline_record *b);
-
 /* The tree of a root's result. */
 struct contents_result {
 	struct entry tree;

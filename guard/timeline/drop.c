@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/sorted.h"
 #include "guard/timeline/contents_private.h"
+#include "guard/timeline/record_list.h"
 
 #define MINUTE 60
 

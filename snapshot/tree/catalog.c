@@ -468,7 +468,7 @@ int catalog_load_version(struct store *store, uint64_t seq,
 	if (catalog_load(store, seq, &s, err) < 0)
 		return -err->num;
 	if (strcmp(s.reason, CATALOG_TIMELINE) == 0)
-		return fail(err, ENOENT,
+		return fail(err, EINVAL,
 			    "%" PRIu64 " is no snapshot of files: it has the "
 			    "versions during run %s",
 			    seq, s.run_id);

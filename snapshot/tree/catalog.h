@@ -156,8 +156,8 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 		 struct err *err);
 
-/* catalog_load() for a number that the user gave. -ENOENT: CATALOG_TIMELINE,
- * too. */
+/* catalog_load() for a number that the user gave. -EINVAL: it is a
+ * CATALOG_TIMELINE. */
 int catalog_load_version(struct store *store, uint64_t seq,
 			 struct snapshot *ret, struct err *err);
 
