@@ -427,9 +427,9 @@ const char *text_moment(struct timestamp when)
 		return text_time(when);
 	is_today = tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year;
 	len = strftime(out, TEXT_BUFFER_LEN,
-		       is_today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
-	(void)snprintf(out + len, TEXT_BUFFER_LEN - len, ".%u",
-		       when.nsec / 100000000);
+		       is_today ? "%H:%M:%S" : "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(out + len, TEXT_BUFFER_LEN - len, ".%03u",
+		       when.nsec / 1000000);
 	return out;
 }
 

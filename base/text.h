@@ -74,8 +74,8 @@ const char *text_time(struct timestamp when);
 /* As printf(3), cut off at 2,047 bytes. Buffers as in text_quote(). */
 const char *text_printf(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
-/* "14:30:05.4", with the date before it unless it is today's; the digits are
- * cut off, not rounded. Buffers as in text_quote(). */
+/* "14:30:05.412", or "2026-11-21T14:30:05.412" unless it was today; the digits
+ * are cut off, not rounded. Buffers as in text_quote(). */
 const char *text_moment(struct timestamp when);
 
 struct text_part {

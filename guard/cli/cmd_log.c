@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/fd.h"
@@ -6,6 +7,7 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/history_show.h"
 #include "guard/cli/styled.h"
+#include "guard/cli/timeline_show.h"
 #include "guard/history/history.h"
 #include "guard/change/resolve_run.h"
 #include "restore/workspace.h"
@@ -28,6 +30,8 @@ static int log_snapshots(struct context *c, const char *arg,
 		output_warn("%s", err->text);
 	progress_start("log");
 	got = history_load(&h, c->store, err);
+	if (got == 0 && path)
+		got = history_runs_add(&h, c, err);
 	progress_end();
 	if (got < 0)
 		return got;
@@ -47,6 +51,37 @@ static int log_snapshots(struct context *c, const char *arg,
 	else
 		history_show_text(&h, o->number);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+/* RUN or RUN@WHEN: 1 when it was one, and no file has this name. */
+static int log_run(struct context *c, const char *arg, const struct options *o,
+		   struct err *err)
+{
+	AUTO(run_timeline) struct run_timeline run = {0};
+	AUTO(moment) struct moment m = {0};
+	struct stat st;
+	int got;
+
+	if (lstat(arg, &st) == 0)
+		return 0;
+	got = run_timeline_name_len(arg)
+		      ? run_timeline_find(c, arg, &run, &m, err)
+		      : run_timeline_open(c, arg, &run, err);
+	/* The beginning of an id is rather the name of a deleted file. */
+	if (got <= 0 ||
+	    (!run_timeline_name_len(arg) && strcmp(arg, run.id) != 0 &&
+	     strcmp(arg, run.label) != 0))
+		return got < 0 ? got : 0;
+	if (!contents_timeline(run.contents)->count)
+		return moment_find(contents_timeline(run.contents), run.label,
+				   run.live, "", &m, err);
+	if (!o->no_pager && !o->json)
+		output_pager_start("log");
+	if (o->json)
+		timeline_show_json(&run, m.record);
+	else
+		timeline_show_text(&run, m.record, o->number);
+	return 1;
 }
 
 static const char *log_line_text(json_t *line, const char *key)
@@ -243,8 +278,14 @@ static int log_actions(struct context *c, const struct options *o,
 
 int cmd_log(const struct options *o, struct context *c, struct err *err)
 {
+	int got;
+
 	if (o->find)
 		return cmd_find(o, c, err);
-	return o->actions ? log_actions(c, o, err)
-			  : log_snapshots(c, o->operands[0], o, err);
+	if (o->actions)
+		return log_actions(c, o, err);
+	got = o->count ? log_run(c, o->operands[0], o, err) : 0;
+	if (got > 0)
+		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return got < 0 ? got : log_snapshots(c, o->operands[0], o, err);
 }

@@ -20,8 +20,8 @@ int diffsnaps_points(struct context *c, int count, char **argv,
 
 /*
  * Shows the changes from the first point to the second; with one point the
- * second is the directory itself, or the end of the run for a RUN@WHEN. The other operands are paths. Returns the
- * exit status, or negative.
+ * second is the directory itself, or the end of the run for a RUN@WHEN. The
+ * other operands are paths. Returns the exit status, or negative.
  */
 int diffsnaps(struct context *c, char **argv, int points, int count,
 	      const struct diff_options *o, struct err *err);

@@ -15,10 +15,17 @@
 const char *history_show_change(enum history_change change)
 {
 	static const char *const names[] = {
-		[HISTORY_FIRST] = "first",	 [HISTORY_ADDED] = "added",
-		[HISTORY_MODIFIED] = "modified", [HISTORY_TYPE] = "other type",
-		[HISTORY_META] = "metadata",	 [HISTORY_DELETED] = "deleted",
+		[HISTORY_FIRST] = "first",
+		[HISTORY_ADDED] = "added",
+		[HISTORY_MODIFIED] = "modified",
+		[HISTORY_TYPE] = "other type",
+		[HISTORY_META] = "metadata",
+		[HISTORY_DELETED] = "deleted",
 		[HISTORY_PURGED] = "purged",
+		[HISTORY_WRITTEN] = "written",
+		[HISTORY_EMPTIED] = "emptied",
+		[HISTORY_GAP] = "not held",
+		[HISTORY_BASE] = "as before the run",
 	};
 
 	return names[change];
@@ -75,6 +82,11 @@ static char *row_reason_text(const struct history *h,
 		text_escape_name(&b, s->root_path);
 	if (row->change == HISTORY_PURGED && !row->entry.mode)
 		add_reason_part(&b, "with a parent directory");
+	if (row->before)
+		buf_printf(&b, "guard restore --at %s %s restores it",
+			   text_shell(row->before), text_shell(h->path));
+	if (row->note)
+		text_escape_name(&b, row->note);
 	if (row->renamed) {
 		AUTO(buf) struct buf name = {0};
 
@@ -86,7 +98,7 @@ static char *row_reason_text(const struct history *h,
 								 : "now ");
 		buf_add_text(&b, buf_text(&name));
 	}
-	if (*s->message || *command) {
+	if (*s->message || (*command && !row->moment)) {
 		add_reason_part(&b, "");
 		output_truncated(&b, *s->message ? s->message : command);
 	}
@@ -141,7 +153,8 @@ void history_show_text(const struct history *h, size_t count)
 	while (i-- > 0 && n++ < count) {
 		const struct history_row *row = &h->rows[i];
 		const struct snapshot *s = &row->snapshot;
-		auto_free char *number = mem_printf("%" PRIu64, s->seq);
+		auto_free char *number = s->seq ? mem_printf("%" PRIu64, s->seq)
+						: mem_strdup(row->moment);
 		auto_free char *size = row_size_text(h, row);
 		auto_free char *why = row_reason_text(h, row);
 
@@ -160,6 +173,10 @@ static void json_row(json_t *object, const struct history_row *row)
 	const struct entry *e = &row->entry;
 
 	jsonout_text(object, "change", history_show_change(row->change));
+	if (row->moment) {
+		jsonout_text(object, "restores", row->before);
+		jsonout_text(object, "why", row->note);
+	}
 	if (row->renamed)
 		jsonout_text(object,
 			     row->change == HISTORY_ADDED ? "renamed_from"
@@ -188,7 +205,9 @@ void history_show_json(const struct history *h, size_t count)
 		const struct snapshot *s = &row->snapshot;
 		json_t *object = json_object();
 
-		jsonout_number(object, "snapshot", s->seq);
+		jsonout_seq(object, s->seq);
+		if (row->moment)
+			jsonout_text(object, "moment", row->moment);
 		jsonout_time(object, "time", s->time);
 		jsonout_text(object, "reason", s->reason);
 		jsonout_number(object, "uid", s->uid);

@@ -19,6 +19,9 @@ static void history_row_free(struct history_row *row)
 	snapshot_free(&row->snapshot);
 	entry_free(&row->entry);
 	free(row->renamed);
+	free(row->moment);
+	free(row->before);
+	free(row->note);
 }
 
 void history_free(struct history *h)
@@ -30,6 +33,7 @@ void history_free(struct history *h)
 	free(h->rows);
 	pins_free(&h->pins);
 	json_decref(h->commands);
+	mem_list_free(&h->timelines);
 	*h = (struct history){0};
 }
 
@@ -312,6 +316,9 @@ static int add_row(struct history *h, struct store *store, int snaps_fd,
 		return 0;
 	}
 	if (snapshot_is_hidden(s)) {
+		if (strcmp(s->reason, CATALOG_TIMELINE) == 0 && h->path &&
+		    path_below(h->path, s->root_path))
+			mem_list_add(&h->timelines, s->run_id);
 		snapshot_free(s);
 		return 0;
 	}

@@ -5,6 +5,7 @@
  * 	struct history h = {.path = path};
  *
  * 	history_load(&h, store, &err)
+ * 	history_runs_add(&h, context, &err)
  * 	history_free(&h)
  *
  * A snapshot has a new version of the path if the path differs from the
@@ -19,6 +20,7 @@
 #include <stddef.h>
 
 #include "guard/retention/pins.h"
+#include "guard/state/context.h"
 #include "snapshot/tree/catalog.h"
 
 enum history_change {
@@ -29,6 +31,11 @@ enum history_change {
 	HISTORY_META, /* only mode, owner or attributes */
 	HISTORY_DELETED,
 	HISTORY_PURGED, /* removed from the store by purge */
+	/* During a run: */
+	HISTORY_WRITTEN,
+	HISTORY_EMPTIED,
+	HISTORY_BASE, /* as before the run again */
+	HISTORY_GAP, /* not held, or not exactly: see note */
 };
 
 struct history_row {
@@ -38,6 +45,10 @@ struct history_row {
 	bool of_run; /* the result of a run, not the real files */
 	char *renamed; /* absolute path it came from (added) or went to
 			  (deleted), NULL: none was found */
+	/* During a run, where the snapshot's seq is 0: RUN@TIME; the last such
+	 * moment before a row that emptied or deleted the path; why a content
+	 * is not held. Else NULL. */
+	char *moment, *before, *note;
 	/* The changes below a directory. */
 	size_t added, modified, deleted;
 };
@@ -54,10 +65,14 @@ struct history {
 	struct history_row *rows; /* oldest first */
 	size_t count, capacity;
 	json_t *commands; /* object: run id -> command */
+	char **timelines; /* ids of runs with a stored timeline */
 };
 
 /* Damaged snapshots are reported and skipped. */
 int history_load(struct history *h, struct store *store, struct err *err);
+/* After that: adds the versions of the path from the timelines of all runs that
+ * have it. The store may be opened again. */
+int history_runs_add(struct history *h, struct context *c, struct err *err);
 void history_free(struct history *h);
 
 #endif

@@ -120,8 +120,13 @@ int run_timeline_find(struct context *c, const char *text,
 
 /* --- a state as a snapshot --- */
 
-static int find_root(const struct run_timeline *r, const char *path,
-		     struct err *err)
+char *run_timeline_moment(const struct run_timeline *r, struct timestamp time)
+{
+	return mem_printf("%s@%s", r->label, text_moment(time));
+}
+
+int run_timeline_root(const struct run_timeline *r, const char *path,
+		      struct err *err)
 {
 	size_t count, i, best = 0;
 	const struct contents_root *roots = contents_roots(r->contents, &count);
@@ -178,7 +183,7 @@ static int fail_lost(const struct run_timeline *r, size_t root,
 	list_nearest(r, root, lost->path, m->record, &nearest);
 	return fail(err, ENODATA, "no version of %s at %s (%s)%s",
 		    text_quote(lost->path), text_moment(m->time),
-		    *lost->why ? lost->why : "it was not kept",
+		    *lost->why ? lost->why : "it was being written",
 		    buf_text(&nearest));
 }
 
@@ -208,7 +213,8 @@ static int add_losses(const struct run_timeline *r, size_t root,
 			       "the gaps",
 			       count, text_count(lost->files, "file"),
 			       count == 1 ? "is" : "are",
-			       *first->why ? first->why : "not kept", r->label);
+			       *first->why ? first->why : "being written",
+			       r->label);
 	else if (first)
 		report_warning("%s may have had other files then (%s); guard "
 			       "log %s lists the gaps",
@@ -223,7 +229,7 @@ int run_timeline_snapshot(struct context *c, struct run_timeline *r,
 {
 	AUTO(moment_losses) struct moment_losses lost = {0};
 	AUTO(snapshot) struct snapshot s = {0}, base = {0};
-	int root = find_root(r, path, err), got;
+	int root = run_timeline_root(r, path, err), got;
 	const struct contents_root *of;
 	struct freezer *freezer = NULL;
 	struct err unexpected;
@@ -245,8 +251,8 @@ int run_timeline_snapshot(struct context *c, struct run_timeline *r,
 	s.reason = mem_strdup("during-run");
 	s.run_id = mem_strdup(r->id);
 	s.command = mem_strdup("");
-	s.message =
-		mem_printf("%s@%s", r->label, m->mark ?: text_moment(m->time));
+	s.message = m->mark ? mem_printf("%s@%s", r->label, m->mark)
+			    : run_timeline_moment(r, m->time);
 	s.root_path = mem_strdup(of->path);
 	/* Its size decides how the real directory is compared with it. */
 	if (catalog_load(c->store, of->base, &base, &unexpected) == 0) {

@@ -37,12 +37,17 @@ int run_timeline_find(struct context *c, const char *text,
 		      struct run_timeline *ret, struct moment *ret_moment,
 		      struct err *err);
 
+/* The index of the run's directory that has the path (absolute; a directory
+ * above all of them: the project). -EXDEV: none has it. */
+int run_timeline_root(const struct run_timeline *r, const char *path,
+		      struct err *err);
+/* "fix-login@14:03:12.412", to free. */
+char *run_timeline_moment(const struct run_timeline *r, struct timestamp time);
+
 /*
- * The state of the directory of the run that has the path (absolute; a
- * directory above all of them: of the project). seq is 0, and the message names
- * the moment. Losses are notes and a warning. A live run is suspended
- * meanwhile. -EXDEV: no directory of the run has the path; -ENODATA: the
- * content of the path is lost, with the nearest versions that are not.
+ * The state of run_timeline_root(). seq is 0, and the message names the moment.
+ * Losses are notes and a warning. A live run is suspended meanwhile. -ENODATA:
+ * the content of the path is lost, with the nearest versions that are not.
  */
 int run_timeline_snapshot(struct context *c, struct run_timeline *r,
 			  const struct moment *m, const char *path,

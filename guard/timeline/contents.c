@@ -259,6 +259,8 @@ static int take_from_layer(struct contents *c, const struct timeline_record *r,
 	if (!S_ISREG(m.mode) || m.ino != r->ino || m.size != r->size ||
 	    timestamp_compare(m.mtime, r->mtime) != 0)
 		return 0;
+	if (!ret)
+		return 1;
 	got = result_take_entry(c->store, dir, name, &e, err);
 	/* Replaced or written meanwhile. */
 	if (got == -ENOENT || got == -EBUSY)
@@ -300,7 +302,8 @@ static int take_from_result(struct contents *c, const struct timeline_record *r,
 	if (!S_ISREG(e.mode) || e.flags & ENTRY_INCOMPLETE ||
 	    e.size != r->size || timestamp_compare(e.mtime, r->mtime) != 0)
 		return 0;
-	*ret = TAKE(e);
+	if (ret)
+		*ret = TAKE(e);
 	return 1;
 }
 
@@ -350,11 +353,14 @@ int contents_refresh(struct contents *c, struct err *err)
 static int take_spooled(struct contents *c, uint64_t number, struct entry *ret,
 			struct err *err)
 {
+	AUTO(entry) struct entry ignored = {0};
 	char name[24];
 
 	if (c->spool_fd < 0)
 		return 0;
 	(void)snprintf(name, sizeof(name), "%" PRIu64, number);
+	if (fd_exists(c->spool_fd, name) && !ret)
+		return 1;
 	if (fd_exists(c->spool_fd, name) &&
 	    take_entry(c->store, c->spool_fd, name, NULL, ret, err) == 0)
 		return 1;
@@ -363,7 +369,7 @@ static int take_spooled(struct contents *c, uint64_t number, struct entry *ret,
 	/* An importer may have moved it to the store meanwhile. */
 	if (contents_refresh(c, err) < 0)
 		return -err->num;
-	return contents_stored(c, number, ret, err);
+	return contents_stored(c, number, ret ?: &ignored, err);
 }
 
 uint64_t contents_spool_number(const char *name)
@@ -393,10 +399,10 @@ int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 	if (r->size || r->content != number)
 		got = contents_stored(c, number, &e, err);
 	if (got == 0)
-		got = take_spooled(c, number, &e, err);
+		got = take_spooled(c, number, ret ? &e : NULL, err);
 	if (got == 0)
-		got = contents_standing(c, number, &e, err);
-	if (got <= 0)
+		got = contents_standing(c, number, ret ? &e : NULL, err);
+	if (got <= 0 || !ret)
 		return got;
 	*ret = (struct entry){
 		.name = mem_strdup(path_name(r->path)),

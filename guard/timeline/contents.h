@@ -59,7 +59,8 @@ const struct timeline_record *contents_record(const struct contents *c,
 /*
  * 1: *ret, to free with entry_free(), is a regular file with the content of the
  * record of this number, and mode, owner and mtime of the record; its bytes are
- * in the store, durable after the next flush. 0: the content was not kept.
+ * in the store, durable after the next flush. 0: the content was not kept. ret
+ * NULL: only asks, and stores nothing.
  */
 int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 		   struct err *err);

@@ -18,6 +18,16 @@
 #define RECORD_MAX (1u << 16)
 #define FILE_MAX ((uint64_t)1 << 32)
 
+const char *timeline_kind_name(enum timeline_kind kind)
+{
+	static const char *const names[] = {
+		"",    "begin",	  "entry",   "opaque", "gone",	"none",
+		"gap", "sampled", "thinned", "mark",   "alarm", "end",
+	};
+
+	return kind <= TIMELINE_END ? names[kind] : "";
+}
+
 /* --- format --- */
 
 void timeline_encode(struct buf *to, const struct timeline_record *r)

@@ -71,6 +71,9 @@ enum timeline_kind {
 	TIMELINE_END = 11,
 };
 
+/* "entry", "gap", ...; a constant text. */
+const char *timeline_kind_name(enum timeline_kind kind);
+
 struct timeline_record {
 	uint64_t number; /* from 1, rising */
 	enum timeline_kind kind;

@@ -287,7 +287,10 @@ static void add_new(struct update *u, uint64_t seq)
 			(strcmp(s.reason, "during-run") == 0 ? CHANGED_DURING
 							     : 0);
 		b = base_of(u, item.root);
-		if (snapshot_is_hidden(&s))
+		/* A timeline is looked into, whatever the path. */
+		if (strcmp(s.reason, CATALOG_TIMELINE) == 0)
+			item.before = 0;
+		else if (snapshot_is_hidden(&s))
 			item.before = b->seq;
 		else if (b->seq && load_base_tree(u, b) &&
 			 tree_diff(u->store, &b->tree, &s.root,

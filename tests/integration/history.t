@@ -26,12 +26,13 @@ gives 0 'apply of a run stores snapshots' guard apply --yes-to all -y
 rm h/a
 gives 0 'a last snapshot contains a deletion' guard snapshot
 gives 0 'log accepts a file' guard log h/a
-is "$(wc -l <"$out")" 5 'log of a file has a row for each version'
+is "$(wc -l <"$out")" 6 'log of a file has a row for each version'
 is "$(sed 's/  *[0-9.]* B//; s/  */ /g' "$out" | cut -d' ' -f4- |
-	sed 's/^\(post-[a-z]*\) [^ ]* /\1 RUN /; s/ sh -c.*/ COMMAND/')" \
+	sed 's/^\(post-[a-z]*\|during-run\) [^ ]* /\1 RUN /; s/ sh -c.*/ COMMAND/')" \
 	'manual deleted
 post-apply RUN metadata COMMAND
 post-run RUN metadata COMMAND
+during-run RUN metadata
 manual modified
 manual first at first' \
 	'log of a file prints the kind of each change and its reason'

@@ -82,12 +82,12 @@ while read -r when text; do
 	gives 2 "$when is no moment" guard show "fix@$when:a.c"
 	says "$err" "$text"
 done <<E
-14:02 '14:02' is not in the time of run fix, from 2026-01-02 14:03:00.0 to 2026-01-02 14:03:49.9
+14:02 '14:02' is not in the time of run fix, from 2026-01-02T14:03:00.000 to 2026-01-02T14:03:49.912
 14:04 '14:04' is not in the time of run fix
 -1m '-1m' is not in the time of run fix
 2026-01-03 '2026-01-03' is not in
 nomark has no mark 'nomark'
-nomark its marks are 'second' (2026-01-02 14:03:44.9), 'second'
+nomark its marks are 'second' (2026-01-02T14:03:44.912), 'second'
 14:99 has no mark '14:99'
 -2026 has no mark '-2026'
 12 has no mark '12'
@@ -96,7 +96,7 @@ E
 for mark in sec second; do
 	gives 1 "the mark $mark" guard show "fix@$mark:a.c"
 	says "$err" "'$mark' of run fix is several marks: \
-'second' (2026-01-02 14:03:44.9), 'second' (2026-01-02 14:03:23.9); name one"
+'second' (2026-01-02T14:03:44.912), 'second' (2026-01-02T14:03:23.912); name one"
 done
 gives 2 'no moment' guard show "fix@:a.c"
 gives 2 'a run that does not exist' guard show nosuch@14:03:a.c
@@ -111,7 +111,7 @@ is "$(tr '\n' ' ' <"$out")" 'x y@2x ' 'of a directory'
 gives 0 'a path with an @' guard show 'fix@first:d/y@2x'
 is "$(cat "$out")" y 'is found'
 gives 1 'a path that was deleted then' guard show 'fix@-15s:d/x'
-says "$err" "no such path: 'd/x' in 'fix@2026-01-02 14:03:34.9'"
+says "$err" "no such path: 'd/x' in 'fix@2026-01-02T14:03:34.912'"
 gives 0 'show' guard show --json fix@first
 says "$out" '"moment": "fix@first: fix the test"'
 gives 0 'diff' guard diff --name-status fix@start fix@first
@@ -154,22 +154,107 @@ is "$(cat "$out")" 'A	fix@first' 'is a path'
 
 # --- contents that are not kept ---
 gives 1 'a lost content' guard show fix@14:03:30:a.c
-says "$err" "no version of 'a.c' at 2026-01-02 14:03:30.9 (it was being written)"
-says "$err" '; nearest: 2026-01-02 14:03:12.4, 2026-01-02 14:03:38.9'
+says "$err" "no version of 'a.c' at 2026-01-02T14:03:30.999 (it was being written)"
+says "$err" '; nearest: 2026-01-02T14:03:12.412, 2026-01-02T14:03:38.912'
 gives 1 'is not restored' guard restore --at fix@14:03:30 -y a.c
 gives 0 'its directory' guard restore --at fix@14:03:30 -y . 2>"$err"
 says "$err" '1 of 3 files is not held (it was being written); guard log fix'
 is "$(head -1 a.c)" two 'keeps the file of now'
 
+# --- the log of a path ---
+gives 0 'the log of a path' guard log a.c
+is "$(awk '$1 ~ /^fix@/ { print substr($1, 16), $6, $7, $8 }' "$out")" \
+	'14:03:38.912 written 4 B
+14:03:29.912 not held it
+14:03:12.412 written 10 B
+14:03:02.500 written 4 B' 'has the versions during the run'
+gives 0 'of a path that was deleted with its directory' guard log d/x
+says "$out" 'fix@2026-01-02T14:03:18.912  2026-01-02 14:03:18  during-run'
+says "$out" '  deleted  '
+gives 0 'of a path that only the run had' guard log new
+gives 0 'of an additional directory' guard log "$HOME/side/s.txt"
+says "$out" 'fix@2026-01-02T14:03:39.912'
+gives 0 'as JSON' guard log --json a.c
+says "$out" '"moment": "fix@2026-01-02T14:03:12.412"'
+says "$out" '"why": "it was being written"'
+
+# --- the log of a run ---
+gives 0 'the log of a run' guard log fix
+is "$(cat "$out")" '  14:03:02  written a.c (4 B)
+  14:03:12  written a.c (10 B), b.c (1 B), new (6 B)
+
+2026-01-02T14:03:13.912  first: fix the test
+  14:03:18  deleted d
+
+2026-01-02T14:03:23.912  second
+  14:03:28  written a.c (4 B)
+  14:03:29  not held a.c: it was being written
+  14:03:38  written a.c (4 B)
+  14:03:39  written '"$HOME"'/side/s.txt (5 B); made l
+
+2026-01-02T14:03:44.912  second
+not held: 1 version: it was being written' 'in groups of a second under the marks'
+gives 0 'from a mark on' guard log fix@fir
+is "$(head -1 "$out")" '  14:03:18  deleted d' 'what came after it'
+gives 0 'the last lines' guard log -n 2 fix
+is "$(wc -l <"$out")" 3 'are shown'
+gives 0 'as JSON' guard log --json "$id"
+says "$out" '"schema": "guard.log-run/1"'
+is "$(grep -c '"number":' "$out")" 15 'has all records'
+says "$out" '"time": "2026-01-02T14:03:12.412Z"'
+gives 2 'the log of no moment' guard log fix@nomark
+gives 1 'a file is meant rather than a run' guard log ./fix
+
 # --- another run of the name; a run without a directory ---
+old=$id
 guard discard -qy fix || flunk discard
+settle
 begin fix 'echo again >a.c'
 $timeline "$rundir" <<E || flunk 'the timeline is written'
 $(at '05 09:00:00').0 begin boot
 +3 file 0 a.c 644 again\n
++3 file 0 a.c 644 \n
++3 file 0 a.c 644
 +3 end
 E
-gives 0 'the newer run' guard show fix@09:00:a.c
+gives 0 'the newer run' guard show fix@09:00:05:a.c
 is "$(cat "$out")" again 'of the name'
+gives 0 'a version that was emptied' guard log a.c
+command=$(sed -n 's/.*emptied .* \(guard restore .*\) restores it.*/\1/p' "$out")
+is "$command" "guard restore --at fix@2026-01-05T09:00:06.000 $HOME/p/a.c" \
+	'has the command that restores it'
+gives 0 'which works' sh -c "$command -y"
+is "$(cat a.c)" '' 'as printed'
+gives 0 'a run that was discarded' guard show "$old@14:03:11:a.c"
+is "$(cat "$out")" one 'has its moments by its id'
+gives 0 'and its log' guard log "$old"
+says "$out" 'first: fix the test'
 
+# --- a run of today ---
+guard run -q --name real -- sh -c '
+echo one >a.c; sleep 0.4
+: >a.c; sleep 0.4
+rm -r d; guard mark gone; sleep 0.4
+echo end >a.c; sleep 0.3'
+gives 0 'a real run' guard diff --name-status real@gone
+is "$(cat "$out")" 'M	a.c' 'has moments'
+gives 0 'a real run' guard diff --name-status real@start real@gone
+is "$(tr '\n\t' ', ' <"$out")" 'D d,D d/x,D d/y@2x,M a.c,' 'has states'
+gives 0 'its log' guard log a.c
+is "$(awk '$1 ~ /^real@/ { print $6 }' "$out" | tr '\n' ' ')" \
+	'written emptied written ' 'has what stood'
+
+# --- a live run ---
+mkfifo "$T/go"
+guard run -q --name live -- sh -c 'echo one >a.c; sleep 0.4; echo two >a.c
+	guard mark two; sleep 0.3; read -r line' <"$T/go" 2>"$T/live.err" &
+exec 5>"$T/go"
+until guard log live 2>/dev/null | grep -q ' two$'; do :; done
+gives 0 'a moment of a live run' guard show live@start:a.c
+gives 0 'a standing file of a live run' guard show live@now:a.c
+is "$(cat "$out")" two 'is read'
+gives 0 'the changes' guard diff --name-status live@start live@now
+is "$(cat "$out")" 'M	a.c' 'until now'
+exec 5>&-
+wait
 finish
