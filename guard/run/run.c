@@ -58,6 +58,7 @@ static void give_alarm(struct run *run, const char *text, int64_t began)
 {
 	const pid_t init = sandbox_pid1(run->sandbox);
 	struct timestamp before = timestamp_now();
+	auto_free char *line = NULL;
 	const char *time;
 	struct err err;
 
@@ -65,7 +66,8 @@ static void give_alarm(struct run *run, const char *text, int64_t began)
 	time = text_time(before);
 	report_warning("alarm: %s: guard rewind %s --to '%s' restores it", text,
 		       session_label(&run->session), time);
-	run_versions_alarm(&run->run_versions, text);
+	line = mem_printf("alarm: %s", text);
+	(void)run_versions_record(&run->run_versions, TIMELINE_ALARM, line);
 	if (!run->options->pause_on_alarm)
 		return;
 	if (freezer_pause(run->session.fd, init, freezer_start_time(init),
@@ -76,6 +78,15 @@ static void give_alarm(struct run *run, const char *text, int64_t began)
 	sandbox_hold_terminal(run->sandbox, true);
 	run->ui->ask_alarm(&run->session, init, time);
 	sandbox_hold_terminal(run->sandbox, false);
+}
+
+static void record_unasked(struct run *run)
+{
+	const char *why = sandbox_unasked(run->sandbox);
+
+	if (why && !run->recorded_unasked)
+		run->recorded_unasked = run_versions_record(
+			&run->run_versions, TIMELINE_SAMPLED, why);
 }
 
 static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
@@ -97,6 +108,8 @@ static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 	alarm = alarms_tick(&run->alarms, timestamp_monotonic_ms(), &began);
 	if (alarm)
 		give_alarm(run, alarm, began);
+	if (!child)
+		record_unasked(run);
 	run_versions_tick(&run->run_versions, child);
 	if (!run->options->copy_dir)
 		run_syncs_tick(&run->run_syncs);
@@ -163,6 +176,7 @@ static int release_and_wait(struct run *run, struct timestamp start,
 	got = sandbox_wait(run->sandbox, watch_run, run, ret, err);
 	alarms_free(&run->alarms);
 	run_syncs_end(&run->run_syncs);
+	record_unasked(run);
 	run_versions_end(&run->run_versions);
 	run_import_end(&run->run_import);
 	mem_list_free(&run->copy_up_watch.told);

@@ -50,6 +50,7 @@ struct run {
 	struct sandbox *sandbox; /* NULL: nothing was started */
 	pid_t self; /* guard itself: while it is stopped a child looks */
 	bool in_child;
+	bool recorded_unasked; /* why programs may overwrite files unasked */
 	struct budget budget;
 	struct alarms alarms;
 	bool over_budget;

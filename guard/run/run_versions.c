@@ -126,11 +126,12 @@ void run_versions_tick(struct run_versions *d, bool child)
 		(void)kill(d->worker_pid, SIGKILL);
 }
 
-void run_versions_alarm(struct run_versions *d, const char *text)
+bool run_versions_record(struct run_versions *d, enum timeline_kind kind,
+			 const char *text)
 {
-	auto_free char *alarm = mem_printf("alarm: %.1000s", text);
+	auto_free char *packet = mem_printf("%c%.1000s", (char)kind, text);
 
-	(void)send(d->control_fd, alarm, strlen(alarm), MSG_NOSIGNAL);
+	return send(d->control_fd, packet, strlen(packet), MSG_NOSIGNAL) > 0;
 }
 
 void run_versions_end(struct run_versions *d)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "guard/timeline/timeline.h"
 #include "overlay/session.h"
 
 struct run_versions {
@@ -37,8 +38,10 @@ void run_versions_begin(struct run_versions *d, const struct session *s,
 /* Ends a worker that stands still, and starts another one. Also in a child of
  * guard, which cannot start one. */
 void run_versions_tick(struct run_versions *d, bool child);
-/* Records an alarm, up to 1000 bytes. */
-void run_versions_alarm(struct run_versions *d, const char *text);
+/* Adds a record with a text of 1 to 1000 bytes. Returns false if no worker
+ * takes it. */
+bool run_versions_record(struct run_versions *d, enum timeline_kind kind,
+			 const char *text);
 /* Lets the worker take the last changes. Says on stderr why versions could not
  * be kept, if so. */
 void run_versions_end(struct run_versions *d);

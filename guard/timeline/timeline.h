@@ -62,7 +62,9 @@ enum timeline_kind {
 	TIMELINE_NONE = 5, /* nothing: the base shows */
 	/* A content that cannot be restored, or not exactly: */
 	TIMELINE_GAP = 6, /* text: why; content 0: all below path */
-	TIMELINE_SAMPLED = 7, /* read while it was open for writing */
+	/* Read while it was open for writing. content 0, with a text: any may
+	 * be lost for this reason. */
+	TIMELINE_SAMPLED = 7,
 	TIMELINE_THINNED = 8, /* dropped, or never kept: too many, too large */
 	/* Headings: */
 	TIMELINE_MARK = 9, /* text: the words of whoever set it */

@@ -248,7 +248,7 @@ static bool take_control(struct worker *w)
 	if (len <= 1)
 		return false;
 	text[len] = '\0';
-	add_text(w, TIMELINE_ALARM, 0, "", 0, text);
+	add_text(w, (enum timeline_kind)text[0], 0, "", 0, text + 1);
 	return true;
 }
 

@@ -22,8 +22,8 @@
 
 struct worker_options {
 	int run_fd; /* the run's directory */
-	/* A socket of messages: the text of an alarm; a shorter one, and its
-	 * end, when the run has ended. */
+	/* A socket of messages: the kind and the text of a record; a shorter
+	 * one, and its end, when the run has ended. */
 	int control_fd;
 	size_t root_count; /* as in session.h */
 	int64_t rest_ms; /* a file rests after so long without a change */

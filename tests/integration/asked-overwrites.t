@@ -75,6 +75,19 @@ exec 7>&-
 wait
 guard discard -q -y live
 
+# --- without the notifier, the timeline has a row that says why ---
+for allow in io_uring 32bit; do
+	gives 0 "a run can use --allow $allow" \
+		guard run -q --allow $allow -- touch made
+	ok "a row of the timeline names $allow" \
+		grep -qa "${allow%bit}" "$state"/runs/*/timeline/records
+	guard discard -q -y latest
+done
+gives 0 'a plain run' guard run -q -- touch made
+no 'a plain run has no such row' grep -qaE 'io_uring|32-bit|Linux 5.19' \
+	"$state"/runs/*/timeline/records
+guard discard -q -y latest
+
 # --- a call that fails leaves the lower file where it is ---
 echo text >closed
 chmod 444 closed
