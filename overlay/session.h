@@ -179,11 +179,6 @@ int session_open_damaged(int runs_fd, const char *id, struct session *s,
 int session_trash_damaged(int runs_fd, int trash_fd, const char *id,
 			  struct err *err);
 
-/* Opens a run in the trash, an entry of trash_fd, without its lock. -ENOENT:
- * the entry is no run. *ret_time: when it came there, seconds since 1970. */
-int session_open_trashed(int trash_fd, const char *name, struct session *ret,
-			 int64_t *ret_time, struct err *err);
-
 /* Reason for a run's directory without anything that a user could need: it
  * leaves the trash after one minute, when no process can still use it. */
 #define SESSION_TRASH_EMPTY "empty"

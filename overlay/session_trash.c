@@ -10,8 +10,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "overlay/persistent_mount.h"
-#include "overlay/session_base.h"
-#include "overlay/session_private.h"
+#include "overlay/session.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
 #define NUMBERS "0123456789"
@@ -115,28 +114,6 @@ static int64_t trash_time(const char *name)
 	if (*rest == '-' && rest[1])
 		rest += strspn(rest, LETTERS NUMBERS "-");
 	return *rest ? -1 : strtoll(name, NULL, 10);
-}
-
-int session_open_trashed(int trash_fd, const char *name, struct session *ret,
-			 int64_t *ret_time, struct err *err)
-{
-	AUTO(session) struct session s = SESSION_NONE;
-	const char *id = strchr(name, '-');
-
-	id = id ? strchr(id + 1, '-') : NULL;
-	*ret_time = trash_time(name);
-	if (*ret_time < 0 || !id || !session_id_ok(id + 1))
-		return fail(err, ENOENT, "%s is no run", text_quote(name));
-	(void)snprintf(s.id, sizeof(s.id), "%s", id + 1);
-	s.fd = fd_open_dir_path(trash_fd, name);
-	if (s.fd < 0)
-		return fail_errno(err, "open %s", text_quote(name));
-	if (session_load(&s, err) < 0)
-		return -err->num;
-	(void)session_base(&s, false, &(struct err){0});
-	*ret = s;
-	s = SESSION_NONE;
-	return 0;
 }
 
 /* The number of seconds for which this entry stays in the trash. */

@@ -6,16 +6,13 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "guard/change/action.h"
 #include "guard/change/recover.h"
-#include "guard/retention/run_contents.h"
 #include "guard/state/clock.h"
 #include "guard/state/report.h"
 #include "guard/timeline/import.h"
-#include "guard/timeline/timeline.h"
 #include "overlay/session_list.h"
 #include "restore/workspace.h"
 
@@ -28,16 +25,18 @@
 #define WARN_STAMP "last-warned"
 #define HOUR ((int64_t)3600)
 
-/* Its versions go on in the store. */
+/* Its versions stay, in the store. */
 static int trash_run(struct context *c, struct session *s, const char *reason,
 		     struct err *err)
 {
-	if (session_trash(s, c->state.runs_fd, c->state.trash_fd, reason, err) <
-	    0)
-		return -err->num;
-	if (fd_exists(s->fd, TIMELINE_DIR))
-		(void)import_start(s, true);
-	return 0;
+	struct err why;
+
+	if (import_now(s, true, &why) < 0)
+		report_warning("versions during run %s could not be stored, "
+			       "and go in %d days: %s",
+			       session_label(s), TRASH_DAYS, why.text);
+	return session_trash(s, c->state.runs_fd, c->state.trash_fd, reason,
+			     err);
 }
 
 int retire_discard(struct context *c, struct session *s, struct err *err)
@@ -175,8 +174,8 @@ void retire_runs(struct context *c, bool warn_only)
 
 int retire_trash(const struct state *state, struct err *err)
 {
-	if (!clock_believed(state->fd))
-		return 0;
-	run_contents_keep_trash(state, TRASH_DAYS * DAY);
-	return session_empty_trash(state->trash_fd, TRASH_DAYS * DAY, err);
+	return clock_believed(state->fd)
+		       ? session_empty_trash(state->trash_fd, TRASH_DAYS * DAY,
+					     err)
+		       : 0;
 }

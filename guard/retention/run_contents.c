@@ -28,7 +28,7 @@ struct visit {
 	 * read. */
 	int (*each)(struct visit *v, struct session *s, struct contents *c,
 		    int64_t decided, struct err *err);
-	struct names seen; /* runs with a directory */
+	struct names seen; /* runs with a directory: names that end so */
 	/* Of the caller: */
 	int64_t before;
 	const char *path;
@@ -37,44 +37,6 @@ struct visit {
 	int count;
 };
 
-static int visit_directory(struct visit *v, struct session *s, int64_t decided,
-			   struct err *err)
-{
-	struct contents *c = NULL;
-	int got = 0;
-
-	names_add(&v->seen, s->id);
-	if (!fd_exists(s->fd, TIMELINE_DIR))
-		return 0;
-	if (v->store)
-		got = contents_open(&c, v->store, s, err);
-	if (got == 0)
-		got = v->each(v, s, c, decided, err);
-	contents_close(&c);
-	return got;
-}
-
-static int visit_trash(struct visit *v, struct err *err)
-{
-	AUTO(dirlist) struct dirlist trash = {0};
-	auto_close int fd = fd_open_dir(v->state->trash_fd, ".");
-	int64_t when;
-	size_t i;
-	int got = 0;
-
-	if (fd < 0 || dirlist_read(fd, &trash, err) < 0)
-		return -err->num;
-	for (i = 0; i < trash.count && got == 0; i++) {
-		AUTO(session) struct session s = SESSION_NONE;
-		struct err ignored;
-
-		if (session_open_trashed(fd, trash.items[i].name, &s, &when,
-					 &ignored) == 0)
-			got = visit_directory(v, &s, when, err);
-	}
-	return got;
-}
-
 static int visit_runs(struct visit *v, struct err *err)
 {
 	AUTO(session_list) struct session_list runs = {0};
@@ -82,20 +44,27 @@ static int visit_runs(struct visit *v, struct err *err)
 	int got = session_list(v->state->runs_fd, false, &runs, err);
 
 	for (i = 0; i < runs.count && got == 0; i++) {
-		const struct session *s = &runs.items[i];
+		struct session *s = &runs.items[i];
 		AUTO(session) struct session locked = SESSION_NONE;
+		struct contents *c = NULL;
 		struct err ignored;
 		struct stat st = {0};
 
+		names_add(&v->seen, s->id);
 		/* In use: only what changes nothing. */
 		if ((v->path ? !v->dry : !run_state_pending(s->state)) &&
 		    session_open(v->state->runs_fd, s->id, true, &locked,
-				 &ignored) == 0 &&
-		    !run_state_pending(locked.state))
-			(void)fstatat(locked.fd, "record", &st, 0);
-		got = visit_directory(
-			v, locked.lock_fd < 0 ? &runs.items[i] : &locked,
-			st.st_mtime, err);
+				 &ignored) == 0) {
+			s = &locked;
+			if (!run_state_pending(s->state))
+				(void)fstatat(s->fd, "record", &st, 0);
+		}
+		if (!fd_exists(s->fd, TIMELINE_DIR))
+			continue;
+		got = contents_open(&c, v->store, s, err);
+		if (got == 0)
+			got = v->each(v, s, c, st.st_mtime, err);
+		contents_close(&c);
 	}
 	return got;
 }
@@ -115,7 +84,7 @@ static int visit_stored(struct visit *v, struct err *err)
 		    strcmp(s.reason, CATALOG_TIMELINE) != 0)
 			continue;
 		for (k = 0; k < v->seen.count; k++)
-			if (strcmp(v->seen.items[k], s.run_id) == 0)
+			if (strstr(v->seen.items[k], s.run_id))
 				break;
 		if (k < v->seen.count)
 			continue;
@@ -131,8 +100,6 @@ static int visit_all(struct visit *v, struct err *err)
 {
 	int got = visit_runs(v, err);
 
-	if (got == 0)
-		got = visit_trash(v, err);
 	if (got == 0)
 		got = visit_stored(v, err);
 	names_free(&v->seen);
@@ -170,35 +137,18 @@ int run_contents_maintain(const struct state *state, struct store *store,
 		.each = maintain_run,
 		.before = timestamp_now().sec - DAY,
 	};
+	AUTO(dirlist) struct dirlist trash = {0};
+	auto_close int fd = fd_open_dir(state->trash_fd, ".");
+	size_t i;
 
-	return clock_believed(state->fd) ? visit_all(&v, err) : 0;
-}
-
-/* --- the trash --- */
-
-static int keep_expired(struct visit *v, struct session *s, struct contents *c,
-			int64_t decided, struct err *err)
-{
-	AUTO(store) struct store *store = NULL;
-
-	(void)c;
-	if (decided <= v->before &&
-	    store_open(&store, v->state->store_path, STORE_WRITE, err) == 0)
-		(void)import_run(store, s, true, err);
-	return 0;
-}
-
-void run_contents_keep_trash(const struct state *state, int64_t max_age)
-{
-	struct visit v = {
-		.state = state,
-		.each = keep_expired,
-		.before = timestamp_now().sec - max_age,
-	};
-	struct err ignored;
-
-	(void)visit_trash(&v, &ignored);
-	names_free(&v.seen);
+	if (!clock_believed(state->fd))
+		return 0;
+	if (fd < 0 || dirlist_read(fd, &trash, err) < 0)
+		return -err->num;
+	/* An undo may make one of these pending again. */
+	for (i = 0; i < trash.count; i++)
+		names_add(&v.seen, trash.items[i].name);
+	return visit_all(&v, err);
 }
 
 /* --- purge --- */

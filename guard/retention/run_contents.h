@@ -15,9 +15,6 @@
  * for writing. */
 int run_contents_maintain(const struct state *state, struct store *store,
 			  struct err *err);
-/* Imports those of the runs in the trash that are about to leave it, older than
- * max_age seconds. Best effort. */
-void run_contents_keep_trash(const struct state *state, int64_t max_age);
 /* Purges the absolute path from the versions of all runs. Returns the number of
  * contents; dry: of those that would go. -EBUSY: a live run has some. */
 int run_contents_purge(const struct state *state, struct store *store,

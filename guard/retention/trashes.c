@@ -5,7 +5,6 @@
 
 #include "base/auto.h"
 #include "base/dirtree.h"
-#include "guard/retention/run_contents.h"
 #include "overlay/session.h"
 #include "snapshot/maintain/trash.h"
 
@@ -21,7 +20,6 @@ int trashes_empty(struct context *c, struct err *err)
 {
 	auto_close int versions = -1;
 
-	run_contents_keep_trash(&c->state, -1);
 	if (session_empty_trash(c->state.trash_fd, -1, err) < 0)
 		return -err->num;
 	if (!c->store)

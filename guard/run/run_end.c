@@ -315,6 +315,7 @@ static void drop_unchanged_run(struct run *run, const struct changes *changes)
 		    caches ? " but caches and histories in your home directory"
 			   : "");
 	report_storing(run);
+	run_import_rest(&run->session, true);
 	/* Files in its private /tmp are a result too, of a kind. */
 	kept = home->count || holds_files(run->session.fd, "tmp", 0) ||
 	       holds_files(run->session.fd, "var-tmp", 0) ||
@@ -325,7 +326,6 @@ static void drop_unchanged_run(struct run *run, const struct changes *changes)
 			  run->context.state.trash_fd,
 			  kept ? "unchanged" : SESSION_TRASH_EMPTY, &err) < 0)
 		report_error(&err);
-	run_import_rest(&run->session);
 }
 
 static int load_run_changes(struct run *run, struct changes *changes,
@@ -560,7 +560,7 @@ int run_end(struct run *run, int status, struct err *err)
 	else
 		run->ui->summary_begin();
 	report_git(s, &git);
-	run_import_rest(s);
+	run_import_rest(s, false);
 	retire_runs(&run->context, false);
 	return got;
 }

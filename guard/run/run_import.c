@@ -63,9 +63,15 @@ void run_import_end(struct run_import *m)
 			       strerror(m->failed));
 }
 
-void run_import_rest(const struct session *s)
+void run_import_rest(const struct session *s, bool wait)
 {
-	if (import_spooled(s->fd, 0) >= 0 ||
-	    fd_exists(s->fd, SESSION_TIMELINE_DIR "/" SESSION_TIMELINE))
+	struct err err;
+
+	if (import_spooled(s->fd, 0) < 0 &&
+	    !fd_exists(s->fd, SESSION_TIMELINE_DIR "/" SESSION_TIMELINE))
+		return;
+	if (!wait)
 		(void)import_start(s, true);
+	else if (import_now(s, true, &err) < 0)
+		report_error(&err);
 }

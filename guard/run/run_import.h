@@ -26,7 +26,8 @@ void run_import_begin(struct run_import *m, const struct session *s);
 void run_import_tick(struct run_import *m);
 /* Says on stderr why the last import failed, if it did. */
 void run_import_end(struct run_import *m);
-/* In the background, if the run destroyed anything. */
-void run_import_rest(const struct session *s);
+/* If the run destroyed anything: in the background, or (wait) before its
+ * directory goes. */
+void run_import_rest(const struct session *s, bool wait);
 
 #endif

@@ -149,8 +149,6 @@ int import_run(struct store *store, const struct session *s, bool ended,
 	auto_close int lock = -1;
 	int got;
 
-	if (!fd_exists(s->fd, TIMELINE_DIR))
-		return 0;
 	lock = contents_lock(s->fd, ended, err);
 	if (lock < 0)
 		return lock;
@@ -161,13 +159,13 @@ int import_run(struct store *store, const struct session *s, bool ended,
 	return got;
 }
 
-/* --- the process --- */
-
-static int import_in_child(const struct session *s, bool ended, struct err *err)
+int import_now(const struct session *s, bool ended, struct err *err)
 {
 	AUTO(store) struct store *store = NULL;
 	struct state state;
 
+	if (!fd_exists(s->fd, TIMELINE_DIR))
+		return 0;
 	if (state_open(&state, err) < 0 ||
 	    store_open(&store, state.store_path, STORE_WRITE, err) < 0)
 		return -err->num;
@@ -191,7 +189,7 @@ pid_t import_start(const struct session *s, bool ended)
 		if (background_enter("guard-importer",
 				     (int *const[]){&session.fd}, 1) < 0)
 			_exit(EIO);
-		_exit(-import_in_child(&session, ended, &err));
+		_exit(-import_now(&session, ended, &err));
 	}
 	(void)context_restore_signals(&before);
 	return pid;

@@ -15,12 +15,14 @@
 /* Bytes in the spool, counted up to `most`; -1: it is empty or missing. */
 int64_t import_spooled(int run_fd, int64_t most);
 
-/* ended: the run is not live. Its records are stored, too, and the contents
- * that stand in its result or layer. Returns 0, or a negative errno;
- * -EWOULDBLOCK: another process imports, and the run is live. */
+/* The run has a timeline. ended: it is not live. Its records are stored, too,
+ * and the contents that stand in its result or layer. Returns 0, or a negative
+ * errno; -EWOULDBLOCK: another process imports, and the run is live. */
 int import_run(struct store *store, const struct session *s, bool ended,
 	       struct err *err);
 
+/* The same with the user's store; nothing, if the run has no timeline. */
+int import_now(const struct session *s, bool ended, struct err *err);
 /* In a process of its own, with idle priority, which may outlive this one. Its
  * pid, or -1; it exits with 0 or the errno of its failure. */
 pid_t import_start(const struct session *s, bool ended);
