@@ -182,6 +182,9 @@ void contents_close(struct contents **contents)
 		}
 	}
 	free(c->results);
+	for (i = 0; i < c->states.count; i++)
+		entry_free(&c->states.items[i].tree);
+	VEC_FREE(&c->states);
 	tree_editor_free(&c->editor);
 	VEC_FREE(&c->roots);
 	VEC_FREE(&c->last);
@@ -274,6 +277,12 @@ static int take_from_layer(struct contents *c, const struct timeline_record *r,
 	return 1;
 }
 
+static bool is_of_record(const struct entry *e, const struct timeline_record *r)
+{
+	return S_ISREG(e->mode) && !(e->flags & ENTRY_INCOMPLETE) &&
+	       e->size == r->size && timestamp_compare(e->mtime, r->mtime) == 0;
+}
+
 static int take_from_result(struct contents *c, const struct timeline_record *r,
 			    struct entry *ret, struct err *err)
 {
@@ -299,12 +308,63 @@ static int take_from_result(struct contents *c, const struct timeline_record *r,
 				: 0;
 	if (got <= 0)
 		return got;
-	if (!S_ISREG(e.mode) || e.flags & ENTRY_INCOMPLETE ||
-	    e.size != r->size || timestamp_compare(e.mtime, r->mtime) != 0)
+	if (!is_of_record(&e, r))
 		return 0;
 	if (ret)
 		*ret = TAKE(e);
 	return 1;
+}
+
+/* The states that the run had at earlier ends, before rewinds and in the middle
+ * of applies. */
+static int load_states(struct contents *c, struct err *err)
+{
+	const char *id = c->session ? c->session->id : c->stored.run_id;
+	auto_free uint64_t *list = NULL;
+	struct err ignored;
+	size_t count = 0, i, k;
+
+	if (c->has_states)
+		return 0;
+	if (catalog_list(c->store, &list, &count, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		AUTO(snapshot) struct snapshot s = {0};
+
+		if (catalog_load(c->store, list[i], &s, &ignored) < 0 ||
+		    strcmp(s.run_id, id) != 0)
+			continue;
+		for (k = 0; k < c->roots.count; k++)
+			if (strcmp(c->roots.items[k].path, s.root_path) == 0)
+				*VEC_ADD(&c->states) = (struct contents_state){
+					k, TAKE(s.root)};
+	}
+	c->has_states = true;
+	return 0;
+}
+
+static int take_from_states(struct contents *c, const struct timeline_record *r,
+			    struct entry *ret, struct err *err)
+{
+	size_t i;
+
+	if (load_states(c, err) < 0)
+		return -err->num;
+	for (i = c->states.count; i-- > 0;) {
+		const struct contents_state *s = &c->states.items[i];
+		AUTO(entry) struct entry e = {0};
+
+		if (s->root != r->root)
+			continue;
+		if (tree_lookup(c->store, &s->tree, r->path, &e, err) < 0)
+			return -err->num;
+		if (!is_of_record(&e, r))
+			continue;
+		if (ret)
+			*ret = TAKE(e);
+		return 1;
+	}
+	return 0;
 }
 
 int contents_standing(struct contents *c, uint64_t number, struct entry *ret,
@@ -402,6 +462,8 @@ int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 		got = take_spooled(c, number, ret ? &e : NULL, err);
 	if (got == 0)
 		got = contents_standing(c, number, ret ? &e : NULL, err);
+	if (got == 0)
+		got = take_from_states(c, r, ret ? &e : NULL, err);
 	if (got <= 0 || !ret)
 		return got;
 	*ret = (struct entry){

@@ -8,9 +8,10 @@
  *	got = contents_entry(c, number, &entry, &err)
  *	contents_close(&c)
  *
- * A content lies in the store, in timeline/spool, or still in the layer or in
- * the run's stored result. contents_entry() stores it if it is not stored yet:
- * the store must be open for writing. The caller has suspended a live run.
+ * A content lies in the store, in timeline/spool, or still in the layer, in the
+ * run's stored result or in an earlier state of the run that the store has.
+ *contents_entry() stores it if it is not stored yet: the store must be open for
+ *writing. The caller has suspended a live run.
  *
  * In the store a run has one snapshot (CATALOG_TIMELINE) of the project, with
  * this tree:

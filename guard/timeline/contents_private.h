@@ -23,6 +23,12 @@ struct contents_result {
 	struct lookup lookup;
 };
 
+/* An earlier state of a root that the store has. */
+struct contents_state {
+	size_t root;
+	struct entry tree;
+};
+
 struct contents {
 	struct store *store;
 	const struct session *session; /* NULL: it has no directory */
@@ -34,6 +40,8 @@ struct contents {
 	VEC(struct contents_last) last;
 	bool has_last; /* last was made */
 	struct contents_result *results; /* of the roots, made when needed */
+	VEC(struct contents_state) states; /* the newest last, as above */
+	bool has_states; /* states was made */
 	struct tree_editor *editor; /* contents_edit(), or NULL */
 	bool changed; /* the edited tree has other contents */
 };

@@ -164,7 +164,8 @@ static void list_mark(struct buf *to, const struct timeline_record *r)
 		   text_moment(r->time));
 }
 
-/* The last marks that begin with the text, the newest first. */
+/* The last marks that begin with the text, the newest first, without those that
+ * rewinds have set. */
 static size_t list_marks(const struct timeline *t, const char *text,
 			 struct buf *to)
 {
@@ -172,6 +173,7 @@ static size_t list_marks(const struct timeline *t, const char *text,
 
 	for (i = t->count; i-- > 0;)
 		if (is_mark(&t->items[i]) &&
+		    strcmp(t->items[i].text, MOMENT_BEFORE_REWIND) != 0 &&
 		    strncmp(t->items[i].text, text, strlen(text)) == 0 &&
 		    ++count <= MARKS_SHOWN)
 			list_mark(to, &t->items[i]);
