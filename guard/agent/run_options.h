@@ -10,6 +10,8 @@
 
 #include "guard/sandbox/sandbox.h"
 
+struct session;
+
 struct run_options {
 	const char *dir; /* -C, NULL: the current directory */
 	bool resume; /* --continue */
@@ -53,6 +55,10 @@ struct run_options {
 	 * are made in this one; absolute. The run and its record stay as they
 	 * are. NULL: none. */
 	const char *copy_dir;
+	/* Called in place of the command of a visit, with the layers mounted.
+	 * NULL: the command is executed. */
+	void (*instead)(void *arg, const struct session *s);
+	void *instead_arg;
 };
 
 #endif

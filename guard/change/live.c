@@ -1,6 +1,7 @@
 #include "guard/change/live.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,6 +24,8 @@
 #define SUPERVISOR "supervisor"
 /* The supervisor knows edits_ask(): another one would pass SIGURG on. */
 #define SHOWS_EDITS "shows-edits"
+/* = user " " mount: descriptors of the supervisor */
+#define NAMESPACES "namespaces"
 /* The supervisor calls freezer_resume_abandoned(). */
 #define RESUMES "resumes"
 
@@ -34,9 +37,13 @@ static void record_process(struct session *s, const char *key, pid_t pid)
 	record_set(&s->more, key, value);
 }
 
-void live_record_init(struct session *s, pid_t init)
+void live_record_init(struct session *s, const struct sandbox *sb)
 {
-	record_process(s, INIT, init);
+	const struct edits *e = sandbox_edits(sb);
+	auto_free char *fds = mem_printf("%d %d", e->user_fd, e->mount_fd);
+
+	record_process(s, INIT, sandbox_pid1(sb));
+	record_set(&s->more, NAMESPACES, fds);
 	record_process(s, SUPERVISOR, getpid());
 	record_set_int(&s->more, SHOWS_EDITS, 1);
 	record_set_int(&s->more, RESUMES, 1);
@@ -82,6 +89,39 @@ static int wait_for_process(int pidfd, int ms)
 static int send_signal(int pidfd, int signal)
 {
 	return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
+/* pid 1 has closed its /proc, the supervisor has not. */
+static int open_namespace(pid_t supervisor, int number)
+{
+	auto_free char *path =
+		mem_printf("/proc/%d/fd/%d", (int)supervisor, number);
+
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int live_open_dir(const struct session *s, const char *path, struct err *err)
+{
+	auto_close int supervisor = open_process(s, SUPERVISOR, err);
+	const char *value = record_get(&s->more, NAMESPACES);
+	struct edits e = EDITS_NONE;
+	int pid, user, mount, got;
+
+	if (supervisor < 0)
+		return supervisor;
+	if (!value || sscanf(value, "%d %d", &user, &mount) != 2 ||
+	    sscanf(record_get(&s->more, SUPERVISOR), "%d", &pid) != 1)
+		return fail(err, ENODATA,
+			    "run %s was started by an older guard: wait for "
+			    "its end",
+			    session_label(s));
+	e.user_fd = open_namespace(pid, user);
+	e.mount_fd = open_namespace(pid, mount);
+	got = e.user_fd < 0 || e.mount_fd < 0
+		      ? fail_errno(err, "enter run %s", session_label(s))
+		      : edits_open_dir(&e, path, err);
+	edits_close(&e);
+	return got;
 }
 
 void live_show_edits(const struct session *s)

@@ -6,11 +6,18 @@
 
 #include "guard/sandbox/edits.h"
 #include "guard/sandbox/freezer.h"
+#include "guard/sandbox/sandbox.h"
 #include "overlay/session.h"
 
 /* Sets the pids and start times of this process, which supervises the run, and
- * of the run's pid 1 in the record, without saving it. */
-void live_record_init(struct session *s, pid_t init);
+ * of the run's pid 1 in the record, and the numbers of the descriptors of its
+ * namespaces, without saving it. */
+void live_record_init(struct session *s, const struct sandbox *sb);
+
+/* A directory (absolute) as the live run has it, through its layers. Returns a
+ * descriptor; -ESRCH: the run has ended; -ENODATA: an older guard started it.
+ */
+int live_open_dir(const struct session *s, const char *path, struct err *err);
 
 /* Shows the user's edits of the real files to a running command, as far as it
  * has not changed the same files; see edits.h. Soon after the return; does

@@ -316,7 +316,8 @@ static int make_exec_argv(const struct session *s, const struct run_exec *v,
 		return -err->num;
 	mem_list_add(&list, "run");
 	for (at = options; at && *at; at++) {
-		report_unset_variable(*at, v->env);
+		if (!v->instead)
+			report_unset_variable(*at, v->env);
 		mem_list_add(&list, *at);
 	}
 	mem_list_free(&options);
@@ -350,6 +351,13 @@ static int exec_with_options(const struct session *s, const struct run_exec *v,
 		if (!p.options.agent)
 			p.options.agent = AGENT_NONE;
 		p.options.quiet = output_is_quiet();
+		if (v->instead) {
+			p.options.quiet = true;
+			p.options.instead = v->instead;
+			p.options.instead_arg = v->instead_arg;
+			p.options.net = SANDBOX_NET_NONE;
+			p.options.port_count = 0;
+		}
 		/* A throw-away copy writes to no real directory. */
 		if (v->copy_dir) {
 			p.options.copy_dir = v->copy_dir;

@@ -29,6 +29,8 @@ struct run_exec {
 	const char *const *env;
 	const char *cwd; /* absolute */
 	const char *copy_dir; /* see struct run_options; NULL: none */
+	void (*instead)(void *arg, const struct session *s);
+	void *instead_arg;
 };
 int run_exec(const struct session *s, const struct run_exec *v);
 

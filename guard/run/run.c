@@ -145,9 +145,10 @@ static void report_stop(const struct run *run,
 			    (double)o->timeout_ms / 1000);
 }
 
-static int release_and_wait(struct run *run, struct timestamp start,
-			    struct sandbox_result *ret, int *ret_status,
-			    struct err *err)
+/* A resumed run keeps its base: with a later one, the user's edits in between
+ * would count as the state before the run. */
+static int release(struct run *run, struct timestamp start, int *ret_status,
+		   struct err *err)
 {
 	int got = sandbox_release(run->sandbox, err);
 
@@ -156,24 +157,35 @@ static int release_and_wait(struct run *run, struct timestamp start,
 					     : RUN_STATUS_NO_EXEC;
 		return got;
 	}
-	/* A resumed run keeps its base: with a later one, the user's edits in
-	 * between would count as the state before the run. */
-	if (!run->options->resume &&
-	    base_snapshot_worker_start(run, start, err) < 0)
-		return -err->num;
+	return run->options->resume
+		       ? 0
+		       : base_snapshot_worker_start(run, start, err);
+}
+
+static int release_and_wait(struct run *run, struct timestamp start,
+			    struct sandbox_result *ret, int *ret_status,
+			    struct err *err)
+{
+	const struct run_options *o = run->options;
+	int got = o->instead ? 0 : release(run, start, ret_status, err);
+
+	if (got < 0)
+		return got;
 	run_versions_begin(&run->run_versions, &run->session,
-			   run->options->copy_dir ? 0
-						  : run->options->versions_ms,
+			   o->copy_dir ? 0 : o->versions_ms,
 			   run->budget.bytes / SPOOL_SHARE);
 	run_syncs_begin(&run->run_syncs, &run->session);
-	run_import_begin(&run->run_import,
-			 run->options->copy_dir ? NULL : &run->session);
+	run_import_begin(&run->run_import, o->copy_dir ? NULL : &run->session);
 	/* Without versions nothing could be restored. */
 	alarms_begin(&run->alarms,
-		     run->options->copy_dir || !run->options->versions_ms
-			     ? NULL
-			     : &run->session);
-	got = sandbox_wait(run->sandbox, watch_run, run, ret, err);
+		     o->copy_dir || !o->versions_ms ? NULL : &run->session);
+	if (o->instead) {
+		o->instead(o->instead_arg, &run->session);
+		sandbox_kill(run->sandbox);
+		*ret = (struct sandbox_result){.end = SANDBOX_EXITED};
+	} else {
+		got = sandbox_wait(run->sandbox, watch_run, run, ret, err);
+	}
 	alarms_free(&run->alarms);
 	run_syncs_end(&run->run_syncs);
 	record_unasked(run);
@@ -197,7 +209,7 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 
 	run_set_start_time(run, start_time);
 	if (run->options->resume && !run->options->copy_dir &&
-	    run_record_running(run, sandbox_pid1(run->sandbox), err) < 0)
+	    run_record_running(run, run->sandbox, err) < 0)
 		return -err->num;
 	/* A signal of guard belongs to the command from the release on: it
 	 * waits until sandbox_wait() takes it, and cannot end guard in
@@ -208,7 +220,7 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 	if (got < 0)
 		return got;
 	*ret_status = run_status_of(&result);
-	if (!run->options->copy_dir)
+	if (!run->options->copy_dir && !run->options->instead)
 		run->ui->count_begin(&run->session, *ret_status);
 	if (result.end == SANDBOX_STOPPED)
 		report_stop(run, &result);

@@ -175,7 +175,8 @@ void run_find_redactions(const struct run *run, struct redactions *redactions);
  * before the recorded one. A resumed run records itself when it continues.
  */
 void run_set_start_time(struct run *run, struct timestamp time);
-int run_record_running(struct run *run, pid_t init, struct err *err);
+int run_record_running(struct run *run, const struct sandbox *sb,
+		       struct err *err);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is

@@ -458,9 +458,10 @@ void run_set_start_time(struct run *run, struct timestamp time)
 	session_note_clock(&run->session);
 }
 
-int run_record_running(struct run *run, pid_t init, struct err *err)
+int run_record_running(struct run *run, const struct sandbox *sb,
+		       struct err *err)
 {
-	live_record_init(&run->session, init);
+	live_record_init(&run->session, sb);
 	run->session.times++;
 	return session_set_state(&run->session, RUN_RUNNING, err);
 }
@@ -481,7 +482,7 @@ static int report_while_starting(void *arg, const struct sandbox *sb,
 	if (b->run->options->resume)
 		return 0;
 	run_set_start_time(b->run, b->run->begun);
-	return run_record_running(b->run, sandbox_pid1(sb), err);
+	return run_record_running(b->run, sb, err);
 }
 
 static int copy_frozen_dirs(const struct run *run, struct buf *notes,

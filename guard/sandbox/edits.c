@@ -1,16 +1,20 @@
 #include "guard/sandbox/edits.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/child.h"
 #include "base/fd.h"
+#include "base/text.h"
+#include "guard/sandbox/message.h"
 #include "guard/sandbox/mount.h"
 #include "guard/sandbox/procfs.h"
 
@@ -40,14 +44,19 @@ static bool is_shown_before(const struct mountinfo *m, size_t index)
 	return false;
 }
 
+static bool enter_run(const struct edits *e)
+{
+	return setns(e->user_fd, CLONE_NEWUSER) == 0 &&
+	       setns(e->mount_fd, CLONE_NEWNS) == 0;
+}
+
 static void __attribute__((noreturn))
 show_in_run(const struct edits *e, const struct mountinfo *m)
 {
 	size_t i;
 	int fd;
 
-	if (setns(e->user_fd, CLONE_NEWUSER) < 0 ||
-	    setns(e->mount_fd, CLONE_NEWNS) < 0)
+	if (!enter_run(e))
 		_exit(1);
 	for (i = 0; i < m->count; i++) {
 		if (strcmp(m->items[i].type, "overlay") != 0 ||
@@ -77,6 +86,38 @@ void edits_show(const struct edits *e, pid_t pid1)
 	if (child == 0)
 		show_in_run(e, &m);
 	(void)child_wait(child);
+}
+
+static void __attribute__((noreturn))
+open_in_run(const struct edits *e, const char *path, int socket)
+{
+	int fd = enter_run(e) ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+						   O_CLOEXEC)
+			      : -1;
+	int number = fd < 0 ? errno : 0;
+
+	_exit(message_send(socket, MESSAGE_READY, number, NULL, fd) < 0);
+}
+
+int edits_open_dir(const struct edits *e, const char *path, struct err *err)
+{
+	struct message m = {.value = ECHILD};
+	int pair[2], fd = -1;
+	pid_t child;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_errno(err, "create a socket");
+	child = child_fork("guard-edits");
+	if (child == 0)
+		open_in_run(e, path, pair[1]);
+	(void)close(pair[1]);
+	(void)message_receive(pair[0], &m, &fd);
+	(void)close(pair[0]);
+	(void)child_wait(child);
+	errno = m.value;
+	return fd >= 0 ? fd
+		       : fail_errno(err, "open %s in the run",
+				    text_quote(path));
 }
 
 int edits_ask(int supervisor_pidfd)

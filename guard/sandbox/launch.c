@@ -293,6 +293,16 @@ bool sandbox_takes_lines(const struct sandbox *sb)
 	return !sb->tty || tty_takes_lines(sb->tty);
 }
 
+const struct edits *sandbox_edits(const struct sandbox *sb)
+{
+	return &sb->edits;
+}
+
+void sandbox_kill(const struct sandbox *sb)
+{
+	relay_kill(sb);
+}
+
 void sandbox_free(struct sandbox **sb)
 {
 	struct sandbox *b = *sb;

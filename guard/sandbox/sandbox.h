@@ -230,6 +230,12 @@ pid_t sandbox_pid1(const struct sandbox *sb);
 /* Whether a line on guard's terminal disturbs no screen of the run. */
 bool sandbox_takes_lines(const struct sandbox *sb);
 
+/* The namespaces of the run, owned by sb. */
+const struct edits *sandbox_edits(const struct sandbox *sb);
+
+/* Ends all processes of the run: sandbox_unmount() follows. */
+void sandbox_kill(const struct sandbox *sb);
+
 /* Waits until the kernel has removed the mounts. For each layer it syncs the
  * file system of the upper layer, so all layers are on disk afterwards. Without
  * this call the kernel may use the layers' directories for some time. */
