@@ -360,6 +360,12 @@ bool action_is_discard(const struct action *a)
 	       strcmp(a->kind, ACTION_PARTS) == 0;
 }
 
+bool action_is_rewind(const struct action *a)
+{
+	return strcmp(a->kind, ACTION_REWIND) == 0 ||
+	       (a->origin && strcmp(a->origin, ACTION_REWIND) == 0);
+}
+
 bool action_same(const struct action *a, const struct action *b)
 {
 	return a->number == b->number && a->undone == b->undone &&

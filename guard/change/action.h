@@ -81,6 +81,9 @@ struct action {
 #define ACTIONS_MAX 50
 /* Kind of an action that discarded paths of a run. */
 #define ACTION_PARTS "discard-paths"
+/* Kind of an action that put an earlier state into a run: `before` has the
+ * states of the run before it, `after` is 0. */
+#define ACTION_REWIND "rewind"
 
 /* Frees the texts, roots and parts of the action. */
 void action_free(struct action *a);
@@ -93,6 +96,10 @@ void action_add_part(struct action *a, const char *kept, const char *layer,
 /* Whether the action discarded a run or paths of a run. Such an action has no
  * snapshots and changed no file of the project. */
 bool action_is_discard(const struct action *a);
+
+/* Whether it put an earlier state into a run, or undid that. Its snapshots are
+ * of the run, and no file of the project changed. */
+bool action_is_rewind(const struct action *a);
 
 /* Writes next-action, and numbers a new action. to: the set of files that
  * become durable together; NULL: the record is durable on return. */

@@ -99,7 +99,7 @@ static int touches_project(const struct undo *u, struct err *err)
 
 	if (u->by_run || strcmp(u->path, u->c->project) == 0)
 		return 1;
-	if (action_is_discard(a))
+	if (action_is_discard(a) || action_is_rewind(a))
 		return 0;
 	if (context_store(u->c, STORE_READ, err) < 0)
 		return -err->num;

@@ -10,6 +10,7 @@
 #include "guard/cli/discard.h"
 #include "guard/cli/plan_print.h"
 #include "guard/cli/plan_summary.h"
+#include "guard/cli/rewind.h"
 #include "guard/change/partial_discard.h"
 #include "guard/change/resolve_run.h"
 #include "guard/cli/verdict_show.h"
@@ -179,6 +180,8 @@ static int redo_discard(struct undo *u, struct err *err)
 
 static int undo_one(struct undo *u, struct err *err)
 {
+	if (action_is_rewind(&u->last))
+		return rewind_undo(u, err);
 	if (!action_is_discard(&u->last))
 		return undo_transaction(u, err);
 	return u->redo ? redo_discard(u, err) : undo_discard(u, err);

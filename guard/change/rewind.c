@@ -1,0 +1,401 @@
+#include "guard/change/rewind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/pathset.h"
+#include "base/text.h"
+#include "guard/change/applied_base.h"
+#include "guard/change/delta.h"
+#include "guard/change/late_base.h"
+#include "guard/change/run_state.h"
+#include "guard/state/report.h"
+#include "guard/timeline/moment.h"
+#include "restore/workspace.h"
+#include "restore/write_tree.h"
+
+void rewind_free(struct rewind *r)
+{
+	size_t i;
+
+	freezer_end(&r->freezer);
+	for (i = 0; i < r->roots.count; i++) {
+		entry_free(&r->roots.items[i].now);
+		entry_free(&r->roots.items[i].want);
+		differences_free(&r->roots.items[i].differences);
+		fd_close(&r->roots.items[i].upper_fd);
+	}
+	VEC_FREE(&r->roots);
+	changes_free(&r->changes);
+	mem_list_free(&r->left);
+}
+
+/* --- the present state --- */
+
+static int load_root(struct rewind *r, size_t i, struct err *err)
+{
+	const struct session *s = &r->p->session;
+	const struct changes_root *changes = &r->changes.roots[i];
+	struct rewind_root *root = VEC_ADD(&r->roots);
+	AUTO(snapshot) struct snapshot base = {0};
+
+	*root = (struct rewind_root){.upper_fd = -1};
+	if (changes_is_gone(changes))
+		return fail(err, ENOENT, "%s does not exist any more",
+			    text_quote(s->roots[i].path));
+	if (changes->delta)
+		entry_copy(&root->now, &changes->delta->now);
+	else if (changes->list.count)
+		return fail(err, ENODATA,
+			    "the state of run %s cannot be stored: its "
+			    "project from before the run is not stored "
+			    "completely, or the disk is full",
+			    session_label(s));
+	else if (catalog_load(r->c->store, applied_base_seq(s, i), &base, err) <
+		 0)
+		return -err->num;
+	else
+		entry_copy(&root->now, &base.root);
+	entry_copy(&root->want, &root->now);
+	return 0;
+}
+
+int rewind_load(struct rewind *r, struct err *err)
+{
+	struct session *s = &r->p->session;
+	size_t i;
+
+	if (!run_state_pending(s->state))
+		return fail(err, EINVAL, "run %s is %s: %s", session_label(s),
+			    run_state_name(s->state),
+			    s->state == RUN_APPLIED
+				    ? "guard undo makes it pending again"
+				    : "its layer is gone");
+	if (s->live && !resolve_run_is_running(s))
+		return fail(err, EBUSY,
+			    "run %s is in use by another guard command: try "
+			    "again",
+			    session_label(s));
+	if ((!s->live && resolve_run_lock(r->c, r->p, err) < 0) ||
+	    late_base_ensure(r->c, s, false, err) < 0 ||
+	    (s->live && live_suspend(s, &r->freezer, err) < 0))
+		return -err->num;
+	if (s->live && !r->freezer)
+		return fail(err, ESRCH, "run %s has just ended: try again",
+			    session_label(s));
+	if (changes_load_trees(r->c, s, &r->changes, err) < 0 ||
+	    context_store(r->c, STORE_WRITE, err) < 0)
+		return -err->num;
+	for (i = 0; i < s->root_count; i++)
+		if (load_root(r, i, err) < 0)
+			return -err->num;
+	return 0;
+}
+
+/* --- the wanted state --- */
+
+void rewind_want(struct rewind *r, size_t root, const struct entry *tree)
+{
+	entry_free(&r->roots.items[root].want);
+	entry_copy(&r->roots.items[root].want, tree);
+}
+
+/* A .git goes along completely: half of one is damaged. */
+static void complete_paths(char **paths)
+{
+	for (; paths && *paths; paths++) {
+		char *at = *paths;
+
+		if (strcmp(at, ".") == 0)
+			*at = '\0';
+		for (; *at; at += strcspn(at, "/"), at += *at == '/')
+			if (strncmp(at, ".git", 4) == 0 &&
+			    (!at[4] || at[4] == '/'))
+				at[4] = '\0';
+	}
+}
+
+struct difference_filter {
+	struct pathset paths, lost;
+	struct differences *to;
+};
+
+/* The directories above a named path are in the list, too. They are made where
+ * they are missing, and else stay as they are. */
+static int add_difference(void *arg, const char *path, const struct entry *a,
+			  const struct entry *b, struct err *err)
+{
+	const struct difference_filter *f = arg;
+	struct differences *d = f->to;
+	bool named = pathset_contains(&f->paths, path);
+
+	(void)err;
+	if (pathset_contains(&f->lost, path) ||
+	    (!named &&
+	     !(b && S_ISDIR(b->mode) && pathset_has_below(&f->paths, path))))
+		return 0;
+	differences_add(d, path, a, named || !a || !S_ISDIR(a->mode) ? b : a);
+	/* Other files keep their state: make(1) has to see which are new. */
+	if (!f->paths.all && b && S_ISREG(b->mode) &&
+	    !(a && entry_same_content(a, b)))
+		d->items[d->count - 1].b.mtime = timestamp_now();
+	return 0;
+}
+
+static int compare_root(struct rewind *r, size_t i, char **lost,
+			struct err *err)
+{
+	struct rewind_root *root = &r->roots.items[i];
+	struct changes_root *shown = &r->changes.roots[i];
+	static char *none[] = {NULL};
+	char **paths = resolve_run_paths(r->p, i);
+	struct difference_filter f = {.to = &root->differences};
+	int got;
+
+	if (!paths && resolve_run_has_paths(r->p))
+		paths = none;
+	complete_paths(paths);
+	if (shown->delta)
+		delta_free(shown->delta);
+	else
+		shown->delta = mem_zalloc(sizeof(*shown->delta));
+	change_list_free(&shown->list);
+	shown->list.flags_known = shown->git_taken = true;
+	*shown->delta = (struct delta){.store = &r->c->store};
+	entry_copy(&shown->delta->old, &root->now);
+	entry_copy(&shown->delta->now, &root->want);
+	f.paths = pathset_make((const char *const *)paths);
+	f.lost = pathset_make((const char *const *)(lost ?: none));
+	got = delta_list(shown->delta, NULL, NULL, &shown->list, err);
+	if (got == 0)
+		got = tree_diff(r->c->store, &root->now, &root->want,
+				add_difference, &f, err);
+	changes_exclude(&shown->list, (const char *const *)(lost ?: none));
+	pathset_free(&f.paths);
+	pathset_free(&f.lost);
+	return got;
+}
+
+int rewind_changes(struct rewind *r, char ***lost, struct err *err)
+{
+	struct changes_root *home = changes_home(&r->changes);
+	size_t i;
+
+	if (resolve_run_home_paths(r->p))
+		return fail(err, EINVAL,
+			    "the layer over your home directory cannot be "
+			    "rewound: name paths of the project or of a "
+			    "directory of --cow");
+	if (home->delta)
+		delta_free(home->delta);
+	free(TAKE(home->delta));
+	change_list_free(&home->list);
+	for (i = 0; i < r->roots.count; i++)
+		if (compare_root(r, i, lost ? lost[i] : NULL, err) < 0)
+			return -err->num;
+	if (!r->undone && resolve_run_check(r->p, &r->changes, err) < 0)
+		return -err->num;
+	resolve_run_filter(r->p, &r->changes);
+	/* The lists are those of the trees alone. */
+	for (i = 0; i < r->roots.count; i++) {
+		r->roots.items[i].upper_fd =
+			TAKE_FD(r->changes.roots[i].upper_fd);
+		fd_close(&r->changes.roots[i].lower_fd);
+	}
+	return 0;
+}
+
+static bool root_differs(const struct rewind_root *root)
+{
+	const struct difference *d = root->differences.items;
+	size_t i;
+
+	for (i = 0; i < root->differences.count; i++)
+		if (!S_ISDIR(d[i].a.mode) || !S_ISDIR(d[i].b.mode) ||
+		    !entry_same_meta(&d[i].a, &d[i].b))
+			return true;
+	return false;
+}
+
+bool rewind_differs(const struct rewind *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->roots.count; i++)
+		if (root_differs(&r->roots.items[i]))
+			return true;
+	return false;
+}
+
+/* --- the record --- */
+
+#define MARK_WAIT_MS 400
+#define MARK_STEP_MS 10
+
+static size_t count_marks(const struct session *s)
+{
+	struct timeline t = {0};
+	struct err ignored;
+	size_t count = 0, i;
+
+	(void)timeline_load(&t, s->fd, &ignored);
+	for (i = 0; i < t.count; i++)
+		count += t.items[i].kind == TIMELINE_MARK;
+	timeline_free(&t);
+	return count;
+}
+
+static int store_before(struct rewind *r, size_t i, uint64_t *ret,
+			struct err *err)
+{
+	const struct session *s = &r->p->session;
+	AUTO(snapshot) struct snapshot base = {0};
+
+	*ret = applied_base_seq(s, i);
+	return catalog_load(r->c->store, *ret, &base, err) < 0
+		       ? -err->num
+		       : run_state_add(r->c->store, s, i, &base,
+				       timestamp_now(), &r->roots.items[i].now,
+				       ret, err);
+}
+
+/* The version worker of an ended run has just been started. */
+static bool send_mark(const struct session *s)
+{
+	static const char line[] = MOMENT_BEFORE_REWIND "\n";
+	auto_close int fd =
+		openat(s->fd, TIMELINE_FIFO, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+	return fd >= 0 && write(fd, line, strlen(line)) > 0;
+}
+
+/* Sets the mark, and returns when the version worker has taken it: what is
+ * written from then on is recorded after the mark. A run without versions has
+ * no FIFO. */
+static void set_mark(const struct session *s)
+{
+	size_t count = count_marks(s);
+	bool sent = false;
+	int left;
+
+	if (faccessat(s->fd, TIMELINE_FIFO, F_OK, 0) < 0)
+		return;
+	for (left = MARK_WAIT_MS / MARK_STEP_MS; left; left--) {
+		sent = sent || send_mark(s);
+		if (sent && count_marks(s) != count)
+			return;
+		(void)poll(NULL, 0, MARK_STEP_MS);
+	}
+}
+
+static int record_action(struct rewind *r, struct action *a, struct err *err)
+{
+	auto_close int fd = workspace_open(r->c->state.workspaces_fd,
+					   r->p->session.project, true, err);
+	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
+
+	if (lock < 0 || action_announce(fd, a, NULL, err) < 0 ||
+	    action_record(fd, a, NULL, err) < 0)
+		return -err->num;
+	action_drop_next(fd);
+	return 0;
+}
+
+/* before 0: the root stays as it is. */
+static int add_action_root(struct rewind *r, size_t i, struct action *a,
+			   struct err *err)
+{
+	struct action_root *root = VEC_ADD(&a->roots);
+	char **paths = resolve_run_paths(r->p, i);
+
+	*root = (struct action_root){
+		.path = i ? mem_strdup(r->p->session.roots[i].path) : NULL,
+	};
+	for (; paths && *paths; paths++)
+		mem_list_add(&root->only, **paths ? *paths : ".");
+	return root_differs(&r->roots.items[i])
+		       ? store_before(r, i, &root->before, err)
+		       : 0;
+}
+
+/* Stores the present state, for an undo. */
+static int record(struct rewind *r, struct err *err)
+{
+	const struct session *s = &r->p->session;
+	const struct action *undone = r->undone;
+	AUTO(action)
+	struct action a = {
+		.number = undone ? undone->number : 0,
+		.kind = mem_strdup(undone ? "undo" : ACTION_REWIND),
+		.origin = mem_strdup(undone ? ACTION_REWIND : NULL),
+		.undone = undone && !undone->undone,
+		.run_id = mem_strdup(s->id),
+		.run_name = mem_strdup(session_name(s)),
+	};
+	auto_free char *before = NULL;
+	size_t i;
+
+	for (i = 0; i < r->roots.count; i++)
+		if (add_action_root(r, i, &a, err) < 0)
+			return -err->num;
+	r->before = action_before(&a);
+	if (store_flush(r->c->store, err) < 0)
+		return -err->num;
+	if (rewind_differs(r))
+		set_mark(s);
+	if (record_action(r, &a, err) < 0)
+		return -err->num;
+	before = mem_printf("%" PRIu64, r->before);
+	state_log(&r->c->state, a.kind, "run", s->id, "project", s->project,
+		  "before", before, NULL);
+	return 0;
+}
+
+/* --- the write --- */
+
+static int write_root(struct rewind *r, const struct session *s, size_t i,
+		      struct err *err)
+{
+	struct rewind_root *root = &r->roots.items[i];
+	auto_free char *prefix = NULL;
+	AUTO(mem_list) char **left = NULL;
+	auto_close int fd = -1;
+	char **at;
+	int got;
+
+	if (!root_differs(root))
+		return 0;
+	fd = live_open_dir(s, s->roots[i].path, err);
+	got = fd < 0 ? fd
+		     : write_tree(r->c->store, fd, &root->differences, &left,
+				  err);
+	prefix = i ? changes_prefix(s->roots[i].path, s->home) : mem_strdup("");
+	for (at = left; at && *at; at++) {
+		auto_free char *shown = mem_printf("%s%s", prefix, *at);
+
+		mem_list_add(&r->left, shown);
+	}
+	return got;
+}
+
+void rewind_write(void *arg, const struct session *s)
+{
+	struct rewind *r = arg;
+	size_t i;
+
+	r->state = REWIND_FAILED;
+	if (record(r, &r->why) < 0)
+		return;
+	r->state = REWIND_BEGUN;
+	for (i = 0; i < r->roots.count; i++)
+		if (write_root(r, s, i, &r->why) < 0)
+			return;
+	r->state = REWIND_DONE;
+}

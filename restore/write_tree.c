@@ -1,0 +1,245 @@
+#include "restore/write_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "restore/entry_compare.h"
+#include "restore/path_cursor.h"
+#include "snapshot/store/content.h"
+
+/* The first written name of a group of hard links. */
+struct written_link {
+	uint64_t group;
+	const char *path;
+};
+
+struct tree_write {
+	struct store *store;
+	struct path_cursor cursor;
+	VEC(struct written_link) links;
+};
+
+static void tree_write_free(struct tree_write *w)
+{
+	VEC_FREE(&w->links);
+	path_cursor_free(&w->cursor);
+}
+
+/* As path_cursor_parent(). The owner, who is not root, gets the permission to
+ * change names in the directory; it gets its mode at the end. */
+static int open_parent(struct tree_write *w, const char *path,
+		       const char **ret_name, struct err *err)
+{
+	auto_close int dir =
+		path_cursor_parent(&w->cursor, path, ret_name, err);
+	struct meta m;
+
+	if (dir < 0 || faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0 ||
+	    meta_get(dir, "", &m) < 0 || m.uid != geteuid())
+		return TAKE_FD(dir);
+	if (chmod(fd_proc_path(dir).text, (m.mode & 07777) | S_IRWXU) < 0)
+		return fail_errno(err, "make its directory writable");
+	return TAKE_FD(dir);
+}
+
+/* Whether the old entry has to go before the new one comes: a rename replaces
+ * no directory, and no directory replaces a file. */
+static bool goes_first(const struct difference *d)
+{
+	return d->a.mode &&
+	       (!d->b.mode || (S_ISDIR(d->a.mode) != S_ISDIR(d->b.mode)));
+}
+
+/* 1: the directory has other entries. */
+static int remove_entry(struct tree_write *w, const struct difference *d,
+			struct err *err)
+{
+	const char *name;
+	auto_close int dir = open_parent(w, d->path, &name, err);
+
+	if (dir < 0)
+		return dir == -ENOENT || dir == -ENOTDIR ? 0 : dir;
+	if (unlinkat(dir, name, S_ISDIR(d->a.mode) ? AT_REMOVEDIR : 0) == 0 ||
+	    errno == ENOENT)
+		return 0;
+	if (!d->b.mode && (errno == ENOTEMPTY || errno == EBUSY))
+		return 1;
+	return fail_errno(err, "delete it");
+}
+
+static const char *find_written_link(const struct tree_write *w, uint64_t group)
+{
+	size_t i;
+
+	for (i = w->links.count; group && i-- > 0;)
+		if (w->links.items[i].group == group)
+			return w->links.items[i].path;
+	return NULL;
+}
+
+static int make_file(struct tree_write *w, int dir, const struct entry *e,
+		     struct err *err)
+{
+	auto_close int fd = openat(
+		dir, WRITE_TREE_TEMP,
+		O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return fail_errno(err, "create it");
+	if (e->content.type != OBJECT_NONE &&
+	    content_write(w->store, &e->content, fd, NULL, err) < 0)
+		return -err->num;
+	return entry_apply_meta(w->store, fd, e, err);
+}
+
+static int make_special(struct tree_write *w, int dir, const struct entry *e,
+			struct err *err)
+{
+	auto_close int fd = -1;
+
+	if ((S_ISLNK(e->mode) ? symlinkat(e->link ?: "", dir, WRITE_TREE_TEMP)
+			      : mknodat(dir, WRITE_TREE_TEMP,
+					(e->mode & S_IFMT) | 0600, 0)) < 0)
+		return fail_errno(err, "create it");
+	fd = openat(dir, WRITE_TREE_TEMP, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? fail_errno(err, "open it")
+		      : entry_apply_meta(w->store, fd, e, err);
+}
+
+static int link_written(struct tree_write *w, int dir, const char *path,
+			struct err *err)
+{
+	const char *name;
+	auto_close int from = path_cursor_parent(&w->cursor, path, &name, err);
+
+	if (from < 0)
+		return from;
+	return linkat(from, name, dir, WRITE_TREE_TEMP, 0) < 0
+		       ? fail_errno(err, "link it to %s", text_quote(path))
+		       : 0;
+}
+
+static int replace_entry(struct tree_write *w, const struct difference *d,
+			 struct err *err)
+{
+	const char *name, *other = find_written_link(w, d->b.link_group);
+	auto_close int dir = open_parent(w, d->path, &name, err);
+	int got;
+
+	if (dir < 0)
+		return dir;
+	/* A call that was killed may have left it. */
+	(void)unlinkat(dir, WRITE_TREE_TEMP, 0);
+	got = other		   ? link_written(w, dir, other, err)
+	      : S_ISREG(d->b.mode) ? make_file(w, dir, &d->b, err)
+				   : make_special(w, dir, &d->b, err);
+	if (got == 0 && renameat(dir, WRITE_TREE_TEMP, dir, name) < 0)
+		got = fail_errno(err, "replace it");
+	if (got < 0)
+		(void)unlinkat(dir, WRITE_TREE_TEMP, 0);
+	else if (d->b.link_group && !other)
+		*VEC_ADD(&w->links) = (struct written_link){
+			.group = d->b.link_group, .path = d->path};
+	return got;
+}
+
+static int make_dir(struct tree_write *w, const char *path, struct err *err)
+{
+	const char *name;
+	auto_close int dir = *path ? open_parent(w, path, &name, err) : -1;
+
+	if (!*path)
+		return 0;
+	if (dir < 0)
+		return dir;
+	return mkdirat(dir, name, 0700) < 0 && errno != EEXIST
+		       ? fail_errno(err, "create directory")
+		       : 0;
+}
+
+static int apply_meta(struct tree_write *w, const struct difference *d,
+		      struct err *err)
+{
+	auto_close int fd = path_cursor_open(&w->cursor, d->path, O_PATH, err);
+
+	return fd < 0 ? fd : entry_apply_meta(w->store, fd, &d->b, err);
+}
+
+/* 1: the path stays as it is. The user may have deleted an entry of the real
+ * directory that neither side of the difference changes. */
+static int write_entry(struct tree_write *w, const struct difference *d,
+		       struct err *err)
+{
+	uint32_t mode = d->b.mode;
+	int got = -ENOENT;
+
+	if (!mode)
+		return 0;
+	if (S_ISDIR(mode)) {
+		auto_close int fd =
+			S_ISDIR(d->a.mode)
+				? path_cursor_open(&w->cursor, d->path, O_PATH,
+						   err)
+				: -ENOENT;
+
+		return fd < 0 ? make_dir(w, d->path, err) : 0;
+	}
+	/* One of several hard links is written anew, and the others linked to
+	 * it. */
+	if (d->a.mode && !d->b.link_group && entry_same_content(&d->a, &d->b))
+		got = apply_meta(w, d, err);
+	if (got != -ENOENT)
+		return got;
+	if (S_ISSOCK(mode) || S_ISCHR(mode) || S_ISBLK(mode))
+		return 1;
+	return replace_entry(w, d, err);
+}
+
+static int visit_all(struct tree_write *w, const struct differences *d,
+		     char ***left, struct err *err)
+{
+	const struct difference *at = d->items;
+	size_t i;
+	int got;
+
+	/* Entries before their directory. */
+	for (i = d->count; i-- > 0;) {
+		got = goes_first(&at[i]) ? remove_entry(w, &at[i], err) : 0;
+		if (got < 0)
+			return err_context(err, "%s", text_quote(at[i].path));
+		if (got)
+			mem_list_add(left, at[i].path);
+	}
+	for (i = 0; i < d->count; i++) {
+		got = write_entry(w, &at[i], err);
+		if (got < 0)
+			return err_context(err, "%s", text_quote(at[i].path));
+		if (got)
+			mem_list_add(left, at[i].path);
+	}
+	for (i = d->count; i-- > 0;)
+		if (S_ISDIR(at[i].b.mode) && apply_meta(w, &at[i], err) < 0)
+			return err_context(err, "%s", text_quote(at[i].path));
+	return 0;
+}
+
+int write_tree(struct store *store, int root_fd, const struct differences *d,
+	       char ***left, struct err *err)
+{
+	AUTO(tree_write)
+	struct tree_write w = {
+		.store = store,
+		.cursor = {.root_fd = root_fd},
+	};
+
+	return visit_all(&w, d, left, err);
+}
