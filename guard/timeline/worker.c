@@ -1,12 +1,7 @@
 #include "guard/timeline/worker.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
@@ -16,23 +11,17 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/boot.h"
 #include "base/fd.h"
 #include "guard/timeline/worker_private.h"
 
 /* The loop advances at least that often. */
 #define IDLE_MS 200
-/* A process of the run waits for its turn no longer than that. */
-#define BREAK_MS 400
 /* Directories without a watch are looked at that often. */
 #define SCAN_MS 2000
 #define DISK_MS 1000
 /* Below this part of the disk nothing is kept. */
 #define FREE_SHARE 16
-/* Up to so many watches nothing is counted. */
-#define WATCHES_FEW 1024
-#define WATCHES_SHARE 4
 /* Descriptors of the worker that are no files of the layer. */
 #define OTHER_FDS 24
 /* Records that cannot be written: the worker begins anew. */
@@ -70,96 +59,7 @@ static void start_watchdog(volatile uint64_t *heartbeat)
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 }
 
-/* --- records --- */
-
-static void add_text(struct worker *w, enum timeline_kind kind, size_t root,
-		     const char *path, uint64_t content, const char *text)
-{
-	struct timeline_record r = {.kind = kind,
-				    .root = root,
-				    .path = path,
-				    .content = content,
-				    .text = text};
-
-	(void)timeline_add(&w->out, &r);
-}
-
-void worker_note(struct worker *w, enum timeline_kind kind,
-		 const struct worker_file *f, const char *text)
-{
-	const struct worker_name *n = LIST_FIRST(&f->names);
-	auto_free char *path = n ? worker_path(n) : NULL;
-
-	add_text(w, kind, n ? n->root : 0, path, f->content, text);
-}
-
-bool worker_gap_below(struct worker *w, const struct worker_name *n,
-		      const char *text)
-{
-	auto_free char *path = worker_path(n);
-
-	add_text(w, TIMELINE_GAP, n->root, path, 0, text);
-	return true;
-}
-
 /* --- limits --- */
-
-static void count_watches_of(int proc_fd, const char *pid, uint64_t *ret)
-{
-	auto_free char *path = mem_printf("%s/fdinfo", pid);
-	auto_close int fds = fd_open_dir(proc_fd, path);
-	int again = fds < 0 ? -1 : dup(fds);
-	DIR *dir = again < 0 ? NULL : fdopendir(again);
-	const struct dirent *e;
-
-	while (dir && (e = readdir(dir))) {
-		AUTO(buf) struct buf text = {0};
-		struct err ignored;
-		const char *at;
-
-		if (*e->d_name == '.' ||
-		    fd_slurp_at(fds, e->d_name, 64 << 20, &text, &ignored) < 0)
-			continue;
-		for (at = buf_text(&text); (at = strstr(at, "inotify wd:"));
-		     at++)
-			(*ret)++;
-	}
-	if (dir)
-		(void)closedir(dir);
-}
-
-/* The watches of this user's processes; of another user's nothing is shown. */
-static uint64_t count_watches(void)
-{
-	DIR *dir = opendir("/proc");
-	const struct dirent *e;
-	uint64_t count = 0;
-
-	while (dir && (e = readdir(dir)))
-		if (*e->d_name >= '1' && *e->d_name <= '9')
-			count_watches_of(dirfd(dir), e->d_name, &count);
-	if (dir)
-		(void)closedir(dir);
-	return count;
-}
-
-void worker_limit_watches(struct worker *w)
-{
-	AUTO(buf) struct buf text = {0};
-	struct err ignored;
-	uint64_t most = 0, used;
-
-	if (w->watch_count < w->watch_max || w->watches_counted)
-		return;
-	w->watches_counted = true;
-	if (fd_slurp_at(AT_FDCWD, "/proc/sys/fs/inotify/max_user_watches", 64,
-			&text, &ignored) == 0)
-		most = strtoull(buf_text(&text), NULL, 10);
-	used = count_watches();
-	most = used < most ? (most - used) / WATCHES_SHARE : 0;
-	if (most > w->watch_max)
-		w->watch_max = most;
-}
 
 static void raise_descriptors(struct worker *w)
 {
@@ -183,32 +83,11 @@ static void check_disk(struct worker *w, int64_t now)
 		       (fs.f_bavail <= fs.f_blocks / FREE_SHARE ||
 			(fs.f_files && fs.f_favail <= fs.f_files / FREE_SHARE));
 	if (w->disk_full && !was_full)
-		add_text(w, TIMELINE_GAP, 0, "", 0, "the disk is nearly full");
+		worker_hold_text(w, TIMELINE_GAP, 0, "", 0,
+				 "the disk is nearly full");
 }
 
 /* --- the loop --- */
-
-void worker_breathe(struct worker *w)
-{
-	static struct signalfd_siginfo infos[1024];
-	int64_t deadline;
-	ssize_t len;
-	size_t i;
-
-	(*w->options->heartbeat)++;
-	len = read(w->signal_fd, infos, sizeof(infos));
-	if (len <= 0)
-		return;
-	deadline = timestamp_monotonic_ms() + BREAK_MS;
-	for (i = 0; i < (size_t)len / sizeof(*infos); i++) {
-		size_t fd = (size_t)infos[i].ssi_fd;
-
-		if (infos[i].ssi_signo == SIGIO)
-			worker_hold_check_all(w);
-		else if (fd < w->by_fd.count && w->by_fd.items[fd])
-			worker_hold_break(w, w->by_fd.items[fd], deadline);
-	}
-}
 
 /* Everything that has happened so far. Returns when files want to be looked at
  * again, in monotonic ms. */
@@ -224,7 +103,7 @@ static int64_t work(struct worker *w, bool ended)
 	worker_mirror_events(w);
 	worker_mirror_refresh(w);
 	/* What stands at the end is in the layer. */
-	next = ended ? INT64_MAX : worker_hold_due(w);
+	next = ended ? INT64_MAX : worker_rest_due(w);
 	if (!TAILQ_EMPTY(&w->queue))
 		next = 0;
 	if (w->watch_count < w->dir_count && w->next_scan < next)
@@ -248,7 +127,7 @@ static bool take_control(struct worker *w)
 	if (len <= 1)
 		return false;
 	text[len] = '\0';
-	add_text(w, (enum timeline_kind)text[0], 0, "", 0, text + 1);
+	worker_hold_text(w, (enum timeline_kind)text[0], 0, "", 0, text + 1);
 	return true;
 }
 
@@ -278,7 +157,7 @@ static int loop(struct worker *w, struct err *err)
 		fds[3].fd = tick ? -1 : w->inotify_fd;
 		if (poll(fds, 4, until > now ? (int)(until - now) : 0) < 0)
 			fds[1].revents = fds[2].revents = fds[3].revents = 0;
-		worker_breathe(w);
+		worker_hold_breathe(w);
 		now = timestamp_monotonic_ms();
 		ended = fds[1].revents && !take_control(w);
 		if (fds[3].revents)
@@ -291,9 +170,8 @@ static int loop(struct worker *w, struct err *err)
 		while (ended && !TAILQ_EMPTY(&w->queue))
 			worker_mirror_refresh(w);
 		/* The changes before a mark come before it. */
-		if (fds[2].revents || ended)
-			worker_hold_record(w);
 		if (fds[2].revents || ended) {
+			worker_rest_record(w);
 			marks_take(w->marks_fd, &w->marks, &w->out);
 			marks = now + WORKER_TICK_MS;
 		}
@@ -301,7 +179,7 @@ static int loop(struct worker *w, struct err *err)
 			return -err->num;
 	}
 	marks_end(&w->marks, &w->out);
-	add_text(w, TIMELINE_END, 0, "", 0, "");
+	worker_hold_text(w, TIMELINE_END, 0, "", 0, "");
 	return timeline_flush(&w->out, err);
 }
 
@@ -317,7 +195,7 @@ static int open_worker(struct worker *w, struct err *err)
 	w->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	/* Without one every directory is looked at again and again. */
 	w->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	w->watch_max = w->inotify_fd < 0 ? 0 : WATCHES_FEW;
+	w->watch_max = w->inotify_fd < 0 ? 0 : WORKER_WATCHES_FEW;
 	w->watches_counted = w->inotify_fd < 0;
 	w->marks_fd = marks_open(w->options->run_fd);
 	for (i = 0; i < FILE_STATES; i++)
@@ -334,7 +212,7 @@ static int open_worker(struct worker *w, struct err *err)
 	if (w->spool_fd < 0)
 		return fail_errno(err, "open '%s'", TIMELINE_SPOOL);
 	worker_hold_count(w);
-	add_text(w, TIMELINE_BEGIN, 0, "", 0, boot_id());
+	worker_hold_text(w, TIMELINE_BEGIN, 0, "", 0, boot_id());
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,19 +19,58 @@
 /* A run waits for the copy of a file up to this size; of a larger one only
  * where the file system shares the blocks. */
 #define WAIT_MAX ((uint64_t)16 << 20)
-/* Files that stay open for writing are looked at that often, and copies of
- * them take this part of the time. */
-#define OPEN_MIN_MS 100
-#define OPEN_MAX_MS 2000
-#define SAMPLE_SHARE 20
 /* A path with so many versions in so long a time rests longer from then on. */
 #define STORM_COUNT 20
 #define STORM_MS 10000
 #define STORM_REST_MS 30000
-/* Beyond the limit of descriptors copies are made for so long each time. */
-#define DROP_MS 25
-#define DROP_EVERY_MS 100
+/* A process of the run waits for its turn no longer than that. */
+#define BREAK_MS 400
 #define PART ".part"
+
+/* --- records --- */
+
+char *worker_hold_path(const struct worker_name *n)
+{
+	char *path = mem_strdup("");
+
+	for (; n->parent; n = n->parent) {
+		char *longer = path_join(n->name, path);
+
+		free(path);
+		path = longer;
+	}
+	return path;
+}
+
+void worker_hold_text(struct worker *w, enum timeline_kind kind, size_t root,
+		      const char *path, uint64_t content, const char *text)
+{
+	struct timeline_record r = {.kind = kind,
+				    .root = root,
+				    .path = path,
+				    .content = content,
+				    .text = text};
+
+	(void)timeline_add(&w->out, &r);
+}
+
+void worker_hold_note(struct worker *w, enum timeline_kind kind,
+		      const struct worker_file *f, const char *text)
+{
+	const struct worker_name *n = LIST_FIRST(&f->names);
+	auto_free char *path = n ? worker_hold_path(n) : NULL;
+
+	worker_hold_text(w, kind, n ? n->root : 0, path, f->content, text);
+}
+
+bool worker_hold_gap(struct worker *w, const struct worker_name *n,
+		     const char *text)
+{
+	auto_free char *path = worker_hold_path(n);
+
+	worker_hold_text(w, TIMELINE_GAP, n->root, path, 0, text);
+	return true;
+}
 
 void worker_hold_move(struct worker *w, struct worker_file *f,
 		      enum worker_state state)
@@ -45,7 +85,7 @@ static struct worker_storm *storm_of(struct worker *w, uint64_t path)
 	return &w->storms[path % (sizeof(w->storms) / sizeof(*w->storms))];
 }
 
-static int64_t rest_of(struct worker *w, const struct worker_file *f)
+int64_t worker_hold_rest(struct worker *w, const struct worker_file *f)
 {
 	const struct worker_storm *s = storm_of(w, f->path);
 
@@ -72,10 +112,11 @@ static void count_storm(struct worker *w, const struct worker_file *f)
 	if (s->path != f->path || ++s->count < STORM_COUNT)
 		return;
 	if (!s->rest_ms)
-		worker_note(w, TIMELINE_THINNED, f,
-			    "rewritten very often: only versions that stood "
-			    "longer are kept");
-	s->rest_ms = 2 * rest_of(w, f);
+		worker_hold_note(
+			w, TIMELINE_THINNED, f,
+			"rewritten very often: only versions that stood "
+			"longer are kept");
+	s->rest_ms = 2 * worker_hold_rest(w, f);
 	if (s->rest_ms > STORM_REST_MS)
 		s->rest_ms = STORM_REST_MS;
 	s->began = now;
@@ -94,7 +135,7 @@ void worker_hold_wait(struct worker *w, struct worker_file *f)
 	      : age > WORKER_TICK_MS	    ? WORKER_TICK_MS
 					    : age;
 	f->changed = timestamp_monotonic_ms() - age;
-	f->due = f->changed + rest_of(w, f);
+	f->due = f->changed + worker_hold_rest(w, f);
 	/* In its place: a loop over the list ends. */
 	if (f->state != FILE_WAITING)
 		worker_hold_move(w, f, FILE_WAITING);
@@ -102,16 +143,14 @@ void worker_hold_wait(struct worker *w, struct worker_file *f)
 
 void worker_hold_event(struct worker *w, struct worker_file *f)
 {
-	f->due = f->changed + rest_of(w, f);
+	f->due = f->changed + worker_hold_rest(w, f);
 }
 
 /* --- copies --- */
 
-enum keep_why { KEEP_BROKEN, KEEP_NAMELESS, KEEP_SAMPLE };
-
 struct keep {
 	struct worker *w;
-	enum keep_why why;
+	enum worker_keep why;
 	bool small;
 	int64_t deadline;
 };
@@ -121,7 +160,7 @@ static bool may_copy_on(void *arg)
 	const struct keep *k = arg;
 
 	if (k->why == KEEP_NAMELESS) {
-		worker_breathe(k->w);
+		worker_hold_breathe(k->w);
 		return true;
 	}
 	(*k->w->options->heartbeat)++;
@@ -129,7 +168,7 @@ static bool may_copy_on(void *arg)
 			    timestamp_monotonic_ms() < k->deadline);
 }
 
-static bool is_as_recorded(const struct worker_file *f)
+static bool reads_as_recorded(const struct worker_file *f)
 {
 	struct meta m;
 
@@ -163,7 +202,7 @@ static int copy_to_spool(struct keep *k, const struct worker_file *f,
 	if (to < 0)
 		return fail_errno(err, "create");
 	got = copybytes(f->fd, to, (off_t)f->meta.size, may_copy_on, k, err);
-	if (got == 0 && k->why == KEEP_SAMPLE && !is_as_recorded(f))
+	if (got == 0 && k->why == KEEP_SAMPLE && !reads_as_recorded(f))
 		got = fail(err, EAGAIN, "changed during the copy");
 	if (got == 0)
 		copy_xattrs(f->fd, to);
@@ -209,8 +248,8 @@ static bool spool_has_room(struct worker *w, uint64_t bytes)
 }
 
 /* Saves the content. On failure the timeline says why. */
-static void keep(struct worker *w, struct worker_file *f, enum keep_why why,
-		 int64_t deadline)
+void worker_hold_keep(struct worker *w, struct worker_file *f,
+		      enum worker_keep why, int64_t deadline)
 {
 	struct keep k = {.w = w, .why = why, .deadline = deadline};
 	struct stat st;
@@ -220,7 +259,7 @@ static void keep(struct worker *w, struct worker_file *f, enum keep_why why,
 	if (f->kept || w->disk_full)
 		return;
 	f->kept = true;
-	if (fstat(f->fd, &st) < 0 || !is_as_recorded(f)) {
+	if (fstat(f->fd, &st) < 0 || !reads_as_recorded(f)) {
 		text = "truncated by path";
 	} else if (!spool_has_room(w, (uint64_t)st.st_blocks * 512)) {
 		text = "the versions take too much space";
@@ -230,8 +269,8 @@ static void keep(struct worker *w, struct worker_file *f, enum keep_why why,
 			w->spool_bytes += (uint64_t)st.st_blocks * 512;
 			count_storm(w, f);
 			if (why == KEEP_SAMPLE)
-				worker_note(w, TIMELINE_SAMPLED, f,
-					    "open for writing");
+				worker_hold_note(w, TIMELINE_SAMPLED, f,
+						 "read without a lease");
 			return;
 		}
 		if (why == KEEP_SAMPLE && err.num == EAGAIN) {
@@ -241,7 +280,7 @@ static void keep(struct worker *w, struct worker_file *f, enum keep_why why,
 		text = err.num == EINTR ? "too large to be copied in time"
 					: err.text;
 	}
-	worker_note(w, TIMELINE_GAP, f, text);
+	worker_hold_note(w, TIMELINE_GAP, f, text);
 }
 
 /* --- holds --- */
@@ -254,7 +293,7 @@ static void give_up(struct worker_file *f)
 	f->leased = false;
 }
 
-static void close_file(struct worker *w, struct worker_file *f)
+void worker_hold_close(struct worker *w, struct worker_file *f)
 {
 	if (f->fd < 0)
 		return;
@@ -264,18 +303,18 @@ static void close_file(struct worker *w, struct worker_file *f)
 	fd_close(&f->fd);
 }
 
-void worker_hold_break(struct worker *w, struct worker_file *f,
+static void break_hold(struct worker *w, struct worker_file *f,
 		       int64_t deadline)
 {
 	if (!f->leased)
 		return;
-	keep(w, f, KEEP_BROKEN, deadline);
+	worker_hold_keep(w, f, KEEP_BROKEN, deadline);
 	give_up(f);
 	if (f->state == FILE_HELD)
 		worker_hold_wait(w, f);
 }
 
-void worker_hold_check_all(struct worker *w)
+static void check_all_holds(struct worker *w)
 {
 	size_t i;
 
@@ -283,150 +322,35 @@ void worker_hold_check_all(struct worker *w)
 		struct worker_file *f = w->by_fd.items[i];
 
 		if (f && f->leased && fcntl(f->fd, F_GETLEASE) != F_RDLCK)
-			worker_hold_break(w, f, timestamp_monotonic_ms() + 100);
+			break_hold(w, f, timestamp_monotonic_ms() + 100);
 	}
 }
 
 void worker_hold_end(struct worker *w, struct worker_file *f)
 {
 	if (f->fd >= 0 && f->rested)
-		keep(w, f, KEEP_NAMELESS, 0);
-	close_file(w, f);
+		worker_hold_keep(w, f, KEEP_NAMELESS, 0);
+	worker_hold_close(w, f);
 }
 
-/* The oldest hold makes room for a new one; then files that wait. False: the
- * copies have taken their share of the time. */
-static bool make_room(struct worker *w, int64_t now)
+void worker_hold_breathe(struct worker *w)
 {
-	struct worker_file *f;
+	static struct signalfd_siginfo infos[1024];
+	int64_t deadline;
+	ssize_t len;
+	size_t i;
 
-	if (w->open_count < w->open_max)
-		return true;
-	if (now % DROP_EVERY_MS > DROP_MS)
-		return false;
-	f = TAILQ_FIRST(&w->lists[FILE_HELD]);
-	if (f) {
-		keep(w, f, KEEP_NAMELESS, 0);
-		close_file(w, f);
-		worker_hold_move(w, f, FILE_IDLE);
-	} else {
-		TAILQ_FOREACH(f, &w->lists[FILE_WAITING], entry)
-		close_file(w, f);
-	}
-	return true;
-}
-
-static int open_file(struct worker *w, struct worker_file *f)
-{
-	int fd = worker_mirror_open(w, LIST_FIRST(&f->names), 0);
-	struct meta m;
-
-	if (fd < 0)
-		return fd;
-	if (meta_get(fd, "", &m) < 0 || !S_ISREG(m.mode) || m.ino != f->ino) {
-		(void)close(fd);
-		return -ESTALE;
-	}
-	while (w->by_fd.count <= (size_t)fd)
-		*VEC_ADD(&w->by_fd) = NULL;
-	w->by_fd.items[fd] = f;
-	f->fd = fd;
-	w->open_count++;
-	(void)fcntl(fd, F_SETSIG, WORKER_SIGNAL);
-	return 0;
-}
-
-/* A file that cannot be held: its content is read where it stands still. */
-static void sample(struct worker *w, struct worker_file *f, int64_t now)
-{
-	int64_t cost;
-
-	if (f->kept || now < w->next_sample)
+	(*w->options->heartbeat)++;
+	len = read(w->signal_fd, infos, sizeof(infos));
+	if (len <= 0)
 		return;
-	keep(w, f, KEEP_SAMPLE, 0);
-	f->rested = f->kept;
-	cost = timestamp_monotonic_ms() - now;
-	w->next_sample = now + SAMPLE_SHARE * cost;
-}
+	deadline = timestamp_monotonic_ms() + BREAK_MS;
+	for (i = 0; i < (size_t)len / sizeof(*infos); i++) {
+		size_t fd = (size_t)infos[i].ssi_fd;
 
-static void try_to_hold(struct worker *w, struct worker_file *f, int64_t now)
-{
-	int got = f->fd < 0 ? open_file(w, f) : 0;
-	bool leased;
-	struct meta m;
-
-	if (got == -EACCES) {
-		f->rested = f->kept = true;
-		worker_note(w, TIMELINE_GAP, f, "not readable");
-		worker_hold_move(w, f, FILE_IDLE);
-		return;
+		if (infos[i].ssi_signo == SIGIO)
+			check_all_holds(w);
+		else if (fd < w->by_fd.count && w->by_fd.items[fd])
+			break_hold(w, w->by_fd.items[fd], deadline);
 	}
-	f->due = now + OPEN_MAX_MS;
-	if (got < 0)
-		return;
-	leased = fcntl(f->fd, F_SETLEASE, F_RDLCK) == 0;
-	got = leased ? 0 : -errno;
-	if (meta_get(f->fd, "", &m) < 0)
-		return;
-	(void)worker_mirror_update(w, f, &m);
-	if (!leased && f->changed + rest_of(w, f) > now)
-		return; /* changed again */
-	if (f->stale)
-		worker_mirror_record(w, f);
-	if (leased) {
-		f->leased = f->rested = true;
-		worker_hold_move(w, f, FILE_HELD);
-		return;
-	}
-	sample(w, f, now);
-	if (got == -EAGAIN) {
-		f->due = now + (now - f->changed) / 2;
-		if (f->due < now + OPEN_MIN_MS)
-			f->due = now + OPEN_MIN_MS;
-		if (f->due > now + OPEN_MAX_MS)
-			f->due = now + OPEN_MAX_MS;
-		return;
-	}
-	/* No leases here: fs.leases-enable, or another user's file. */
-	if (f->kept) {
-		close_file(w, f);
-		worker_hold_move(w, f, FILE_IDLE);
-	}
-}
-
-void worker_hold_record(struct worker *w)
-{
-	struct worker_file *f, *after;
-	struct meta m;
-
-	for (f = TAILQ_FIRST(&w->lists[FILE_WAITING]); f; f = after) {
-		after = TAILQ_NEXT(f, entry);
-		if (f->fd >= 0 && meta_get(f->fd, "", &m) == 0)
-			(void)worker_mirror_update(w, f, &m);
-		if (f->stale)
-			worker_mirror_record(w, f);
-	}
-}
-
-int64_t worker_hold_due(struct worker *w)
-{
-	int64_t next = INT64_MAX;
-	struct worker_file *f, *before;
-
-	/* The newest first: what stood long will often go on to stand. */
-	for (f = TAILQ_LAST(&w->lists[FILE_WAITING], worker_files); f;
-	     f = before) {
-		int64_t now = timestamp_monotonic_ms();
-
-		before = TAILQ_PREV(f, worker_files, entry);
-		if (f->due <= now && !make_room(w, now))
-			return now + DROP_MS;
-		if (f->due <= now) {
-			try_to_hold(w, f, now);
-			worker_breathe(w);
-		}
-		if (f->state == FILE_WAITING && f->due < next)
-			next = f->due;
-	}
-	return next;
 }

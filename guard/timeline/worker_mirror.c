@@ -26,6 +26,8 @@
 	 IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR | IN_EXCL_UNLINK)
 /* More entries than any project has: some 400 MB of memory. */
 #define NAMES_MAX 1000000
+/* The worker takes this part of the free watches. */
+#define WATCHES_SHARE 4
 /* Longest part of a tick: a run may create directories without end. */
 #define REFRESH_MS 400
 
@@ -55,19 +57,6 @@ static struct worker_dir *find_watch(struct worker *w, uint64_t watch)
 		tfind(&watch, &w->watches, sorted_compare_numbers);
 
 	return found ? *found : NULL;
-}
-
-char *worker_path(const struct worker_name *n)
-{
-	char *path = mem_strdup("");
-
-	for (; n->parent; n = n->parent) {
-		char *longer = path_join(n->name, path);
-
-		free(path);
-		path = longer;
-	}
-	return path;
 }
 
 static void queue_dir(struct worker *w, struct worker_dir *d, bool all)
@@ -171,7 +160,7 @@ static struct worker_name *add_name(struct worker *w, struct worker_name *in,
 static void record(struct worker *w, const struct worker_name *n,
 		   enum timeline_kind kind)
 {
-	auto_free char *path = worker_path(n);
+	auto_free char *path = worker_hold_path(n);
 	struct timeline_record r = {
 		.kind = kind, .root = n->root, .path = path};
 	char target[PATH_MAX];
@@ -255,11 +244,6 @@ void worker_mirror_record(struct worker *w, struct worker_file *f)
 
 /* --- differences --- */
 
-static bool same_times(struct timestamp a, struct timestamp b)
-{
-	return timestamp_compare(a, b) == 0;
-}
-
 bool worker_mirror_update(struct worker *w, struct worker_file *f,
 			  const struct meta *m)
 {
@@ -267,7 +251,8 @@ bool worker_mirror_update(struct worker *w, struct worker_file *f,
 	bool other =
 		old.mode != m->mode || old.uid != m->uid || old.gid != m->gid;
 	bool bytes = S_ISREG(m->mode) &&
-		     (old.size != m->size || !same_times(old.mtime, m->mtime));
+		     (old.size != m->size ||
+		      timestamp_compare(old.mtime, m->mtime) != 0);
 
 	f->meta = *m;
 	if (bytes && f->leased && old.size == m->size) {
@@ -277,7 +262,7 @@ bool worker_mirror_update(struct worker *w, struct worker_file *f,
 	}
 	/* The mtime may have been set back. 0: as the timeline has it. */
 	if (S_ISREG(m->mode) && !f->leased && old.ctime.sec &&
-	    !same_times(old.ctime, m->ctime))
+	    timestamp_compare(old.ctime, m->ctime) != 0)
 		bytes = true;
 	if (bytes && !f->leased)
 		worker_hold_wait(w, f);
@@ -287,7 +272,8 @@ bool worker_mirror_update(struct worker *w, struct worker_file *f,
 		bytes = !f->stale;
 	} else if (bytes) {
 		if (f->leased && !f->kept)
-			worker_note(w, TIMELINE_GAP, f, "truncated by path");
+			worker_hold_note(w, TIMELINE_GAP, f,
+					 "truncated by path");
 		f->content = 0;
 		f->kept = false;
 		f->rested = f->leased;
@@ -318,7 +304,7 @@ static void check_name(struct worker *w, struct worker_name *in, int dir_fd,
 	}
 	if (!n && w->name_count >= NAMES_MAX) {
 		in->dir->gap = in->dir->gap ||
-			       worker_gap_below(w, in, "too many files");
+			       worker_hold_gap(w, in, "too many files");
 		return;
 	}
 	if (!n)
@@ -345,19 +331,76 @@ static void check_name(struct worker *w, struct worker_name *in, int dir_fd,
 		worker_hold_event(w, f);
 }
 
+static void count_watches_of(int proc_fd, const char *pid, uint64_t *ret)
+{
+	auto_free char *path = mem_printf("%s/fdinfo", pid);
+	auto_close int fds = fd_open_dir(proc_fd, path);
+	int again = fds < 0 ? -1 : dup(fds);
+	DIR *dir = again < 0 ? NULL : fdopendir(again);
+	const struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		AUTO(buf) struct buf text = {0};
+		struct err ignored;
+		const char *at;
+
+		if (*e->d_name == '.' ||
+		    fd_slurp_at(fds, e->d_name, 64 << 20, &text, &ignored) < 0)
+			continue;
+		for (at = buf_text(&text); (at = strstr(at, "inotify wd:"));
+		     at++)
+			(*ret)++;
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+/* The watches of this user's processes; of another user's nothing is shown. */
+static uint64_t count_watches(void)
+{
+	DIR *dir = opendir("/proc");
+	const struct dirent *e;
+	uint64_t count = 0;
+
+	while (dir && (e = readdir(dir)))
+		if (*e->d_name >= '1' && *e->d_name <= '9')
+			count_watches_of(dirfd(dir), e->d_name, &count);
+	if (dir)
+		(void)closedir(dir);
+	return count;
+}
+
+static void limit_watches(struct worker *w)
+{
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+	uint64_t most = 0, used;
+
+	if (w->watch_count < w->watch_max || w->watches_counted)
+		return;
+	w->watches_counted = true;
+	if (fd_slurp_at(AT_FDCWD, "/proc/sys/fs/inotify/max_user_watches", 64,
+			&text, &ignored) == 0)
+		most = strtoull(buf_text(&text), NULL, 10);
+	used = count_watches();
+	most = used < most ? (most - used) / WATCHES_SHARE : 0;
+	if (most > w->watch_max)
+		w->watch_max = most;
+}
+
 static void watch_dir(struct worker *w, struct worker_dir *d, int fd)
 {
 	struct worker_dir *other;
 	int watch = -1;
 
-	worker_limit_watches(w);
+	limit_watches(w);
 	if (w->watch_count < w->watch_max)
 		watch = inotify_add_watch(w->inotify_fd, fd_proc_path(fd).text,
 					  EVENTS);
 	if (watch < 0) {
-		d->gap = d->gap || worker_gap_below(w, d->name,
-						    "not watched: no inotify "
-						    "watch is free");
+		d->gap = d->gap || worker_hold_gap(w, d->name,
+						   "not watched: no inotify "
+						   "watch is free");
 		return;
 	}
 	/* A renamed directory keeps its watch. */
@@ -386,7 +429,7 @@ static void scan_dir(struct worker *w, struct worker_dir *d, int fd)
 			break;
 		if (path_name_ok(e->d_name, strlen(e->d_name)))
 			check_name(w, d->name, fd, e->d_name);
-		worker_breathe(w);
+		worker_hold_breathe(w);
 	}
 	for (n = errno ? NULL : LIST_FIRST(&d->children); n; n = next) {
 		next = LIST_NEXT(n, sibling);
@@ -408,13 +451,13 @@ static void check_names(struct worker *w, struct worker_dir *d, int fd,
 		if (i && strcmp(names->items[i - 1], names->items[i]) == 0)
 			continue;
 		check_name(w, d->name, fd, names->items[i]);
-		worker_breathe(w);
+		worker_hold_breathe(w);
 	}
 }
 
 int worker_mirror_open(struct worker *w, const struct worker_name *n, int flags)
 {
-	auto_free char *path = worker_path(n);
+	auto_free char *path = worker_hold_path(n);
 	int upper = w->roots.items[n->root].fd, fd;
 	struct err ignored;
 
@@ -453,7 +496,7 @@ static void refresh_dir(struct worker *w, struct worker_dir *d)
 	}
 	if (fd < 0) {
 		d->gap = d->gap ||
-			 worker_gap_below(w, n, "the directory is unreadable");
+			 worker_hold_gap(w, n, "the directory is unreadable");
 		return;
 	}
 	d->missed = false;
@@ -482,7 +525,7 @@ void worker_mirror_refresh(struct worker *w)
 		TAILQ_REMOVE(&w->lists[FILE_NAMELESS], f, entry);
 		(void)tdelete(f, &w->files, sorted_compare_numbers);
 		free(f);
-		worker_breathe(w);
+		worker_hold_breathe(w);
 	}
 }
 

@@ -2,8 +2,9 @@
  * What the sources of the version worker share.
  *
  *	worker.c	the loop, the limits, the watchdog
+ *	worker_rest.c	which files rest and are held
  *	worker_mirror.c	the picture of the layers, events, records
- *	worker_hold.c	rest, leases, copies to the spool
+ *	worker_hold.c	leases that break, copies to the spool
  *
  * A name is an entry of a directory of the layer. A file is an inode of the
  * layer, of any type; hard links are several names of one file. Both are found
@@ -23,6 +24,8 @@
 #include "guard/timeline/worker.h"
 
 #define WORKER_TICK_MS 50
+/* Watches of inotify up to which nothing is counted. */
+#define WORKER_WATCHES_FEW 1024
 /* Of a broken lease. */
 #define WORKER_SIGNAL (SIGRTMIN + 1)
 
@@ -117,21 +120,43 @@ struct worker {
 	struct worker_storm storms[1024];
 };
 
-/* --- worker.c --- */
+/* --- worker_hold.c --- */
+
+/* Why a content is copied: a process of the run waits for it, until the
+ * deadline; its descriptor is the last way to it; it stands still although a
+ * process has it open for writing. */
+enum worker_keep { KEEP_BROKEN, KEEP_NAMELESS, KEEP_SAMPLE };
 
 /* To be called in every loop that may take long: answers broken leases. */
-void worker_breathe(struct worker *w);
-/* Adds a record about the content of a file: GAP, SAMPLED, THINNED. */
-void worker_note(struct worker *w, enum timeline_kind kind,
-		 const struct worker_file *f, const char *text);
-/* Adds a GAP about everything below a name. Returns true. */
-bool worker_gap_below(struct worker *w, const struct worker_name *n,
-		      const char *text);
+void worker_hold_breathe(struct worker *w);
+/* Adds a record without an entry; one about the content of a file: GAP,
+ * SAMPLED, THINNED; a GAP about everything below a name, which is true. */
+void worker_hold_text(struct worker *w, enum timeline_kind kind, size_t root,
+		      const char *path, uint64_t content, const char *text);
+void worker_hold_note(struct worker *w, enum timeline_kind kind,
+		      const struct worker_file *f, const char *text);
+bool worker_hold_gap(struct worker *w, const struct worker_name *n,
+		     const char *text);
 /* The path of a name in its root, for the caller to free. */
-char *worker_path(const struct worker_name *n);
-/* Before a watch is added: finds how many the worker may have, when it needs
- * many. */
-void worker_limit_watches(struct worker *w);
+char *worker_hold_path(const struct worker_name *n);
+
+void worker_hold_move(struct worker *w, struct worker_file *f,
+		      enum worker_state state);
+/* After how many ms without a change the file rests. */
+int64_t worker_hold_rest(struct worker *w, const struct worker_file *f);
+/* The file has changed: waits until it rests. */
+void worker_hold_wait(struct worker *w, struct worker_file *f);
+/* An event of a file that waits: a writer may have closed it. */
+void worker_hold_event(struct worker *w, struct worker_file *f);
+/* Saves the content. On failure the timeline says why. deadline: in monotonic
+ * ms. */
+void worker_hold_keep(struct worker *w, struct worker_file *f,
+		      enum worker_keep why, int64_t deadline);
+void worker_hold_close(struct worker *w, struct worker_file *f);
+/* The file has no name any more: keeps its content and closes it. */
+void worker_hold_end(struct worker *w, struct worker_file *f);
+/* The bytes in the spool; remains of an earlier worker are removed. */
+void worker_hold_count(struct worker *w);
 
 /* --- worker_mirror.c --- */
 
@@ -154,28 +179,12 @@ void worker_mirror_record(struct worker *w, struct worker_file *f);
 int worker_mirror_open(struct worker *w, const struct worker_name *n,
 		       int flags);
 
-/* --- worker_hold.c --- */
+/* --- worker_rest.c --- */
 
-void worker_hold_move(struct worker *w, struct worker_file *f,
-		      enum worker_state state);
-/* The file has changed: waits until it rests. */
-void worker_hold_wait(struct worker *w, struct worker_file *f);
-/* An event of a file that waits: a writer may have closed it. */
-void worker_hold_event(struct worker *w, struct worker_file *f);
 /* Tries to hold the files that rest. Returns when to call again, in monotonic
  * ms. */
-int64_t worker_hold_due(struct worker *w);
+int64_t worker_rest_due(struct worker *w);
 /* Records the files that change as they are now: a mark, or the end. */
-void worker_hold_record(struct worker *w);
-/* A process of the run opens the file for writing, and waits. deadline: from
- * then on, in monotonic ms, nothing is copied any more. */
-void worker_hold_break(struct worker *w, struct worker_file *f,
-		       int64_t deadline);
-/* Asks the kernel about each lease: the queue of signals was full. */
-void worker_hold_check_all(struct worker *w);
-/* The file has no name any more: keeps its content and closes it. */
-void worker_hold_end(struct worker *w, struct worker_file *f);
-/* The bytes in the spool; remains of an earlier worker are removed. */
-void worker_hold_count(struct worker *w);
+void worker_rest_record(struct worker *w);
 
 #endif

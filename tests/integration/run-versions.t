@@ -63,7 +63,7 @@ kept() {
 	ok "$1" "$check" has "$(run_dir)" "$T/wanted"
 }
 
-complete() {
+agrees() {
 	ok "$1" "$check" layer "$(run_dir)"
 }
 
@@ -91,7 +91,7 @@ kept 'a deleted content is kept' rm
 kept 'the content before an append is kept' append
 kept 'a content in a renamed and deleted directory is kept' deep
 kept 'a changed content that was deleted is kept' in
-complete 'the timeline ends with the layer'
+agrees 'the timeline ends with the layer'
 is "$("$check" dump "$(run_dir)" | grep -c " opaque .* 'folder'")" 1 \
 	'a recreated directory is recorded as opaque'
 is "$("$check" dump "$(run_dir)" | grep -c " gone .* 'gone'")" 1 \
@@ -105,7 +105,7 @@ tell 'rm second; echo third >third; mv append append2'
 end
 kept 'a content of the continued run is kept' second
 kept 'the contents of the first part are still there' over
-complete 'the timeline of a continued run ends with the layer'
+agrees 'the timeline of a continued run ends with the layer'
 guard discard -q -y
 
 # --- the worker ---
@@ -133,7 +133,7 @@ end
 kept 'a killed worker is replaced: overwritten' one
 kept 'a killed worker is replaced: deleted' two
 kept 'a stopped worker is replaced' four
-complete 'the timeline after three workers ends with the layer'
+agrees 'the timeline after three workers ends with the layer'
 guard discard -q -y
 
 # --- hostile layers ---
@@ -146,7 +146,7 @@ held ok
 tell 'rm ok sparse; rm -r 1'
 end
 kept 'directories swapped with links, FIFOs and deep ones do not stop it' ok
-complete 'the timeline of a hostile layer ends with the layer'
+agrees 'the timeline of a hostile layer ends with the layer'
 guard discard -q -y
 
 # --- nine ways to destroy, below narrow limits, too ---
@@ -157,7 +157,7 @@ recall() {
 	"$@" guard run -q -- "$destroyer" 3 100 60 1 otruashm >"$T/log"
 	settle
 	ok "$what" "$check" recall "$(run_dir)" "$T/log" 1000
-	complete "$what: the timeline ends with the layer"
+	agrees "$what: the timeline ends with the layer"
 	guard discard -q -y
 }
 recall 'every content that stood for a second is kept'

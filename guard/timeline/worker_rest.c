@@ -1,0 +1,152 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "guard/timeline/worker_private.h"
+
+/* Files that stay open for writing are looked at that often, and copies of
+ * them take this part of the time. */
+#define OPEN_MIN_MS 100
+#define OPEN_MAX_MS 2000
+#define SAMPLE_SHARE 20
+/* Beyond the limit of descriptors copies are made for so long each time. */
+#define DROP_MS 25
+#define DROP_EVERY_MS 100
+
+/* The oldest hold makes room for a new one; then files that wait. False: the
+ * copies have taken their share of the time. */
+static bool make_room(struct worker *w, int64_t now)
+{
+	struct worker_file *f;
+
+	if (w->open_count < w->open_max)
+		return true;
+	if (now % DROP_EVERY_MS > DROP_MS)
+		return false;
+	f = TAILQ_FIRST(&w->lists[FILE_HELD]);
+	if (f) {
+		worker_hold_keep(w, f, KEEP_NAMELESS, 0);
+		worker_hold_close(w, f);
+		worker_hold_move(w, f, FILE_IDLE);
+	} else {
+		TAILQ_FOREACH(f, &w->lists[FILE_WAITING], entry)
+		worker_hold_close(w, f);
+	}
+	return true;
+}
+
+static int open_file(struct worker *w, struct worker_file *f)
+{
+	int fd = worker_mirror_open(w, LIST_FIRST(&f->names), 0);
+	struct meta m;
+
+	if (fd < 0)
+		return fd;
+	if (meta_get(fd, "", &m) < 0 || !S_ISREG(m.mode) || m.ino != f->ino) {
+		(void)close(fd);
+		return -ESTALE;
+	}
+	while (w->by_fd.count <= (size_t)fd)
+		*VEC_ADD(&w->by_fd) = NULL;
+	w->by_fd.items[fd] = f;
+	f->fd = fd;
+	w->open_count++;
+	(void)fcntl(fd, F_SETSIG, WORKER_SIGNAL);
+	return 0;
+}
+
+/* A file that cannot be held: its content is read where it stands still. */
+static void sample(struct worker *w, struct worker_file *f, int64_t now)
+{
+	int64_t cost;
+
+	if (f->kept || now < w->next_sample)
+		return;
+	worker_hold_keep(w, f, KEEP_SAMPLE, 0);
+	f->rested = f->kept;
+	cost = timestamp_monotonic_ms() - now;
+	w->next_sample = now + SAMPLE_SHARE * cost;
+}
+
+static void try_to_hold(struct worker *w, struct worker_file *f, int64_t now)
+{
+	int got = f->fd < 0 ? open_file(w, f) : 0;
+	bool leased;
+	struct meta m;
+
+	if (got == -EACCES) {
+		f->rested = f->kept = true;
+		worker_hold_note(w, TIMELINE_GAP, f, "not readable");
+		worker_hold_move(w, f, FILE_IDLE);
+		return;
+	}
+	f->due = now + OPEN_MAX_MS;
+	if (got < 0)
+		return;
+	leased = fcntl(f->fd, F_SETLEASE, F_RDLCK) == 0;
+	got = leased ? 0 : -errno;
+	if (meta_get(f->fd, "", &m) < 0)
+		return;
+	(void)worker_mirror_update(w, f, &m);
+	if (!leased && f->changed + worker_hold_rest(w, f) > now)
+		return; /* changed again */
+	if (f->stale)
+		worker_mirror_record(w, f);
+	if (leased) {
+		f->leased = f->rested = true;
+		worker_hold_move(w, f, FILE_HELD);
+		return;
+	}
+	sample(w, f, now);
+	if (got == -EAGAIN) {
+		f->due = now + (now - f->changed) / 2;
+		if (f->due < now + OPEN_MIN_MS)
+			f->due = now + OPEN_MIN_MS;
+		if (f->due > now + OPEN_MAX_MS)
+			f->due = now + OPEN_MAX_MS;
+		return;
+	}
+	/* No leases here: fs.leases-enable, or another user's file. */
+	if (f->kept) {
+		worker_hold_close(w, f);
+		worker_hold_move(w, f, FILE_IDLE);
+	}
+}
+
+void worker_rest_record(struct worker *w)
+{
+	struct worker_file *f, *after;
+	struct meta m;
+
+	for (f = TAILQ_FIRST(&w->lists[FILE_WAITING]); f; f = after) {
+		after = TAILQ_NEXT(f, entry);
+		if (f->fd >= 0 && meta_get(f->fd, "", &m) == 0)
+			(void)worker_mirror_update(w, f, &m);
+		if (f->stale)
+			worker_mirror_record(w, f);
+	}
+}
+
+int64_t worker_rest_due(struct worker *w)
+{
+	int64_t next = INT64_MAX;
+	struct worker_file *f, *before;
+
+	/* The newest first: what stood long will often go on to stand. */
+	for (f = TAILQ_LAST(&w->lists[FILE_WAITING], worker_files); f;
+	     f = before) {
+		int64_t now = timestamp_monotonic_ms();
+
+		before = TAILQ_PREV(f, worker_files, entry);
+		if (f->due <= now && !make_room(w, now))
+			return now + DROP_MS;
+		if (f->due <= now) {
+			try_to_hold(w, f, now);
+			worker_hold_breathe(w);
+		}
+		if (f->state == FILE_WAITING && f->due < next)
+			next = f->due;
+	}
+	return next;
+}
