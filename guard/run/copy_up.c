@@ -24,7 +24,7 @@
 #include "guard/sandbox/watch.h"
 #include "guard/state/report.h"
 
-#define LOOK_MS 500
+#define LOOK_MS 250
 /* The last part of a copy-up is an fsync(2), which takes no space. */
 #define AFTER_MS 5000
 /* Loss between two looks. Slow disks take this much, too. */
@@ -33,7 +33,8 @@
 #define SIZE_MIN (64u << 20)
 /* A thread that copies has written so much more than it asked for. */
 #define COPIED_MIN (16u << 20)
-/* Such a thread waits for the disk now and then, for moments. */
+/* Such a thread waits for the disk now and then, for moments. The threads of a
+ * run share the tries of a look. */
 #define TRIES 40
 #define TRY_NSEC 500000
 /* Greater numbers are no descriptors, but addresses. */
@@ -128,15 +129,13 @@ static void look_at_thread(struct copy_up_watch *w, const char *thread)
 {
 	const struct timespec pause = {.tv_nsec = TRY_NSEC};
 	unsigned long long asked, written;
-	unsigned int tries;
 
 	if (scan_file(thread, "io",
 		      "%*s %*u %*s %llu %*s %*u %*s %*u %*s %*u %*s %llu",
 		      &asked, &written) != 2 ||
 	    written < asked + COPIED_MIN)
 		return;
-	w->next = 0;
-	for (tries = 0; tries < TRIES; tries++) {
+	for (;;) {
 		auto_close int fd = open_argument(thread);
 		auto_free char *path = fd < 0 ? NULL : fd_path(fd);
 		struct stat st;
@@ -146,6 +145,9 @@ static void look_at_thread(struct copy_up_watch *w, const char *thread)
 			tell_once(w, path, (uint64_t)st.st_size);
 			return;
 		}
+		if (!w->tries)
+			return;
+		w->tries--;
 		(void)nanosleep(&pause, NULL);
 	}
 }
@@ -175,6 +177,7 @@ void copy_up_watch_tick(struct copy_up_watch *w, const struct session *s,
 		return;
 	w->next = now + LOOK_MS;
 	w->session = s;
+	w->tries = TRIES;
 	left = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (w->free_bytes > left + LOSS_MIN)
 		w->until = now + AFTER_MS;

@@ -5,8 +5,8 @@
  * copy-up, and the copy has no name before it is complete. So guard looks for a
  * thread that waits in a call about a large file that the layer lacks, and that
  * has caused more writes to disk than it asked for by write(2). guard looks
- * twice a second, and only for some seconds after the file system of the layers
- * has lost space.
+ * four times a second, and only for some seconds after the file system of the
+ * layers has lost space.
  *
  * The kernel shows no call of a thread that executes: a copy is noticed when it
  * waits for the disk, at the latest while it is synced.
@@ -25,6 +25,7 @@ struct copy_up_watch {
 	int64_t next, until; /* in ms: of the next look, and of the last one */
 	uint64_t free_bytes;
 	const struct session *session;
+	unsigned int tries; /* left in this look */
 	char **told; /* paths */
 };
 
