@@ -319,7 +319,7 @@ static void drop_unchanged_run(struct run *run, const struct changes *changes)
 	/* Files in its private /tmp are a result too, of a kind. */
 	kept = home->count || holds_files(run->session.fd, "tmp", 0) ||
 	       holds_files(run->session.fd, "var-tmp", 0) ||
-	       import_spooled(run->session.fd, 0) >= 0;
+	       import_is_due(run->session.fd, 0);
 	/* The snapshot worker may still be about to write in it: the directory
 	 * itself is removed later. */
 	if (session_trash(&run->session, run->context.state.runs_fd,

@@ -41,13 +41,12 @@ static bool reap_importer(struct run_import *m)
 
 void run_import_tick(struct run_import *m)
 {
-	int64_t now = timestamp_monotonic_ms(), bytes;
+	int64_t now = timestamp_monotonic_ms();
 
 	if (!m->session || now < m->look || !reap_importer(m))
 		return;
 	m->look = now + LOOK_MS;
-	bytes = import_spooled(m->session->fd, now < m->due ? SPOOL_BYTES : 0);
-	if (bytes < (now < m->due ? SPOOL_BYTES : 0))
+	if (!import_is_due(m->session->fd, now < m->due ? SPOOL_BYTES : 0))
 		return;
 	m->due = now + EVERY_MS;
 	m->pid = import_start(m->session, false);
@@ -67,7 +66,7 @@ void run_import_rest(const struct session *s, bool wait)
 {
 	struct err err;
 
-	if (import_spooled(s->fd, 0) < 0 &&
+	if (!import_is_due(s->fd, 0) &&
 	    !fd_exists(s->fd, SESSION_TIMELINE_DIR "/" SESSION_TIMELINE))
 		return;
 	if (!wait)

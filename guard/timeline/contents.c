@@ -432,21 +432,6 @@ static int take_spooled(struct contents *c, uint64_t number, struct entry *ret,
 	return contents_stored(c, number, ret ?: &ignored, err);
 }
 
-uint64_t contents_spool_number(const char *name)
-{
-	return *name && !name[strspn(name, "0123456789")]
-		       ? strtoull(name, NULL, 10)
-		       : 0;
-}
-
-void contents_remove_spooled(const struct contents *c, uint64_t number)
-{
-	char name[24];
-
-	(void)snprintf(name, sizeof(name), "%" PRIu64, number);
-	(void)unlinkat(c->spool_fd, name, 0);
-}
-
 int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 		   struct err *err)
 {
@@ -496,6 +481,16 @@ void contents_edit(struct contents *c)
 	c->changed = false;
 }
 
+/* The entry of a content in the edited tree: 1, 0 or a negative errno. */
+static int find_edited(struct contents *c, uint64_t number, char path[PATH_LEN],
+		       struct entry *ret, struct err *err)
+{
+	make_path(path, number);
+	return tree_editor_move_to(c->editor, path, err) < 0
+		       ? -err->num
+		       : tree_editor_get(c->editor, path, ret, err);
+}
+
 int contents_put(struct contents *c, uint64_t number, const struct entry *e,
 		 struct err *err)
 {
@@ -508,25 +503,18 @@ int contents_put(struct contents *c, uint64_t number, const struct entry *e,
 	};
 	AUTO(entry) struct entry is = {0};
 	char path[PATH_LEN];
-	size_t len;
-	int got;
+	int got = find_edited(c, number, path, &is, err);
 
-	make_path(path, number);
-	if (tree_editor_move_to(c->editor, path, err) < 0)
-		return -err->num;
-	got = tree_editor_get(c->editor, path, &is, err);
 	if (got)
 		return got < 0 ? got : 0;
-	for (len = strlen(CONTENTS_DIR); len <= DIR_LEN;
-	     len += DIR_LEN - strlen(CONTENTS_DIR)) {
-		auto_free char *above = mem_strndup(path, len);
-
-		if (tree_editor_put_dir(c->editor, above, &dir, err) < 0)
-			return -err->num;
-	}
 	c->changed = true;
 	c->stored.files++;
 	c->stored.bytes += e->size;
+	path[DIR_LEN] = '\0';
+	if (tree_editor_put_dir(c->editor, CONTENTS_DIR, &dir, err) < 0 ||
+	    tree_editor_put_dir(c->editor, path, &dir, err) < 0)
+		return -err->num;
+	path[DIR_LEN] = '/';
 	return tree_editor_put(c->editor, path, &file, err);
 }
 
@@ -534,12 +522,8 @@ int contents_remove(struct contents *c, uint64_t number, struct err *err)
 {
 	AUTO(entry) struct entry is = {0};
 	char path[PATH_LEN];
-	int got;
+	int got = find_edited(c, number, path, &is, err);
 
-	make_path(path, number);
-	if (tree_editor_move_to(c->editor, path, err) < 0)
-		return -err->num;
-	got = tree_editor_get(c->editor, path, &is, err);
 	if (got <= 0)
 		return got;
 	c->changed = true;

@@ -76,8 +76,5 @@ int contents_commit(struct contents *c, bool records, const char *message,
 /* The lock of a run's timeline, for imports and for what removes contents: a
  * descriptor. -EWOULDBLOCK: another process has it, and wait is false. */
 int contents_lock(int run_fd, bool wait, struct err *err);
-/* The number in the name of a file of the spool; 0: another file. */
-uint64_t contents_spool_number(const char *name);
-void contents_remove_spooled(const struct contents *c, uint64_t number);
 
 #endif

@@ -3,38 +3,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/dirtree.h"
 #include "base/fd.h"
 #include "guard/state/background.h"
 #include "guard/state/context.h"
+#include "guard/state/usage.h"
 #include "guard/timeline/contents_private.h"
 #include "snapshot/walk/take.h"
 
-int64_t import_spooled(int run_fd, int64_t most)
+bool import_is_due(int run_fd, uint64_t bytes)
 {
-	auto_close int spool = fd_open_dir(run_fd, TIMELINE_SPOOL);
-	AUTO(dirlist) struct dirlist list = {0};
-	struct err ignored;
-	int64_t bytes = -1;
-	struct stat st;
-	size_t i;
+	struct usage u = {.most_bytes = bytes, .most_entries = !bytes};
 
-	if (spool < 0 || dirlist_read(spool, &list, &ignored) < 0)
-		return -1;
-	for (i = 0; i < list.count && bytes < most; i++) {
-		if (!contents_spool_number(list.items[i].name) ||
-		    fstatat(spool, list.items[i].name, &st,
-			    AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		bytes = (bytes < 0 ? 0 : bytes) + st.st_size;
-	}
-	return bytes;
+	usage_add(run_fd, TIMELINE_SPOOL, &u);
+	return usage_is_above(&u);
 }
 
 /* The order of their numbers. */
@@ -62,7 +49,7 @@ static int import_spool(struct contents *c, struct tree *ret, struct err *err)
 	size_t i;
 	int got;
 
-	if (import_spooled(c->session->fd, 0) < 0)
+	if (!import_is_due(c->session->fd, 0))
 		return 0;
 	if (take_snapshot(c->store, &o, &s, err) < 0 ||
 	    tree_load(c->store, &s.root.content, ret, err) < 0)
@@ -75,8 +62,8 @@ static int import_spool(struct contents *c, struct tree *ret, struct err *err)
 		/* An incomplete one stays for the next import. */
 		if (!S_ISREG(e->mode) || e->flags & ENTRY_INCOMPLETE)
 			*e->name = '\0';
-		if (contents_spool_number(e->name))
-			got = contents_put(c, contents_spool_number(e->name), e,
+		else
+			got = contents_put(c, strtoull(e->name, NULL, 10), e,
 					   err);
 	}
 	return got;
@@ -135,10 +122,8 @@ static int import_contents(struct contents *c, bool ended, struct err *err)
 	if (got >= 0 && (c->changed || (ended && !got)))
 		got = contents_commit(c, ended, "", err);
 	for (i = 0; i < spooled.count && got >= 0; i++)
-		if (contents_spool_number(spooled.entries[i].name))
-			contents_remove_spooled(
-				c,
-				contents_spool_number(spooled.entries[i].name));
+		if (*spooled.entries[i].name)
+			(void)unlinkat(c->spool_fd, spooled.entries[i].name, 0);
 	return got < 0 ? got : 0;
 }
 

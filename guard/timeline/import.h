@@ -12,8 +12,8 @@
 #include "overlay/session.h"
 #include "snapshot/store/store.h"
 
-/* Bytes in the spool, counted up to `most`; -1: it is empty or missing. */
-int64_t import_spooled(int run_fd, int64_t most);
+/* Whether the spool has more than these bytes; 0: any file. */
+bool import_is_due(int run_fd, uint64_t bytes);
 
 /* The run has a timeline. ended: it is not live. Its records are stored, too,
  * and the contents that stand in its result or layer. Returns 0, or a negative
