@@ -17,7 +17,6 @@
 #include "base/text.h"
 #include "guard/change/delta.h"
 #include "guard/change/moved_dirs.h"
-#include "guard/change/torn.h"
 #include "guard/rules/risk.h"
 #include "overlay/lower_copy.h"
 #include "overlay/layers.h"
@@ -385,7 +384,6 @@ int changes_load_by(const struct session *s, const struct state *state,
 				root->above = risk_above(path);
 			if (!i && !root->home)
 				mark_git_dir(path, &root->list);
-			torn_mark(s, i, root);
 			continue;
 		}
 		if (changes_is_gone(root))

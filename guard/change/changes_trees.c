@@ -10,6 +10,7 @@
 #include "guard/change/applied_base.h"
 #include "guard/change/apply_log.h"
 #include "guard/change/delta.h"
+#include "guard/change/torn.h"
 #include "guard/change/worktrees.h"
 #include "guard/state/context.h"
 #include "overlay/session_base.h"
@@ -193,6 +194,7 @@ int changes_load(const struct session *s, const struct state *state,
 {
 	if (changes_load_by(s, state, list_layer, NULL, ret, err) < 0)
 		return -err->num;
+	torn_mark(s, ret);
 	worktrees_find(s, ret);
 	return 0;
 }
@@ -218,9 +220,11 @@ static int load_trees(struct context *c, struct session *s, bool scan_live,
 	if (context_store(c, l.stored ? STORE_READ : STORE_WRITE, err) < 0)
 		return -err->num;
 	got = changes_load_by(s, &c->state, list_trees, &l, ret, err);
-	if (got == 0)
-		worktrees_find(s, ret);
-	ret->stored = got == 0 && l.stored;
+	if (got < 0)
+		return got;
+	torn_mark(s, ret);
+	worktrees_find(s, ret);
+	ret->stored = l.stored;
 	return got;
 }
 

@@ -65,20 +65,11 @@ static char *kept_text(size_t index, uint64_t ino, const char *path)
 	return mem_printf("%zu %" PRIu64 " %s", index, ino, path);
 }
 
-/* This is the place where a torn file gets the last version that was kept of
- * it during the run, instead of the mark. */
-void torn_mark(const struct session *s, size_t index, struct changes_root *root)
+static void mark_root(const struct record *kept, const struct timestamp *since,
+		      size_t index, struct changes_root *root)
 {
-	AUTO(record) struct record kept = {0};
-	struct timestamp since;
-	struct err ignored;
-	bool cut = was_cut(s, &since);
 	size_t i;
 
-	(void)record_load(s->fd, TORN, TORN, 1, &kept, &ignored);
-	if (!cut && !kept.count)
-		return;
-	SORT_BY_TEXT(kept.items, kept.count, value);
 	for (i = 0; i < root->list.count; i++) {
 		struct change *c = &root->list.items[i];
 		auto_free char *text = NULL;
@@ -90,31 +81,49 @@ void torn_mark(const struct session *s, size_t index, struct changes_root *root)
 		    !stat_upper(root, c->path, &m))
 			continue;
 		text = kept_text(index, m.ino, c->path);
-		if ((cut && timestamp_compare(m.ctime, since) >= 0) ||
-		    FIND_BY_TEXT(text, kept.items, kept.count, value))
+		if ((since && timestamp_compare(m.ctime, *since) >= 0) ||
+		    FIND_BY_TEXT(text, kept->items, kept->count, value))
 			c->flags |= CHANGES_TORN;
 	}
 }
 
-int torn_keep(const struct state *state, struct session *s, struct err *err)
+/* This is the place where a torn file gets the last version that was kept of
+ * it during the run, instead of the mark. */
+void torn_mark(const struct session *s, struct changes *c)
 {
-	AUTO(changes) struct changes c = CHANGES_NONE;
 	AUTO(record) struct record kept = {0};
-	struct timestamp ignored, now = timestamp_now();
+	struct timestamp since;
+	struct err ignored;
+	bool cut = was_cut(s, &since);
+	size_t i;
+
+	(void)record_load(s->fd, TORN, TORN, 1, &kept, &ignored);
+	SORT_BY_TEXT(kept.items, kept.count, value);
+	for (i = 0; i < c->root_count && (cut || kept.count); i++)
+		mark_root(&kept, cut ? &since : NULL, i, &c->roots[i]);
+}
+
+bool torn_is_cut(const struct session *s)
+{
+	struct timestamp ignored;
+
+	return was_cut(s, &ignored);
+}
+
+int torn_keep(const struct session *s, const struct changes *c, struct err *err)
+{
+	AUTO(record) struct record kept = {0};
 	size_t i, k;
 
-	if (!was_cut(s, &ignored))
-		return 0;
-	if (changes_load(s, state, &c, err) < 0)
-		return -err->num;
-	for (i = 0; i < c.root_count; i++)
-		for (k = 0; k < c.roots[i].list.count; k++) {
-			const struct change *change = &c.roots[i].list.items[k];
+	for (i = 0; i < c->root_count; i++)
+		for (k = 0; k < c->roots[i].list.count; k++) {
+			const struct change *change =
+				&c->roots[i].list.items[k];
 			auto_free char *text = NULL;
 			struct meta m;
 
 			if (!(change->flags & CHANGES_TORN) ||
-			    !stat_upper(&c.roots[i], change->path, &m))
+			    !stat_upper(&c->roots[i], change->path, &m))
 				continue;
 			text = kept_text(i, m.ino, change->path);
 			record_add(&kept, "file", text);
@@ -124,7 +133,7 @@ int torn_keep(const struct state *state, struct session *s, struct err *err)
 	if (kept.count &&
 	    record_save(s->fd, TORN, TORN, 1, &kept, ATOMIC_DURABLE, err) < 0)
 		return -err->num;
-	return torn_save_synced(s, now, ATOMIC_DURABLE, err);
+	return torn_save_synced(s, timestamp_now(), ATOMIC_DURABLE, err);
 }
 
 void torn_report(const struct session *s, const struct changes *c)

@@ -23,14 +23,16 @@
  * no syncs; its ended runs are on disk. */
 #define TORN_KNOWN "syncs"
 
-/* Sets CHANGES_TORN in the list of the root, whose layer is open. */
-void torn_mark(const struct session *s, size_t index,
-	       struct changes_root *root);
+/* Sets CHANGES_TORN in the lists of all roots. */
+void torn_mark(const struct session *s, struct changes *c);
 /* Warns once of the torn files, with the remedy. */
 void torn_report(const struct session *s, const struct changes *c);
-/* Before the run goes on, with its lock: notes which files are torn, because
- * their ctimes are compared with later syncs from then on. */
-int torn_keep(const struct state *state, struct session *s, struct err *err);
+/* Whether the machine may have stopped before the layer was on disk. */
+bool torn_is_cut(const struct session *s);
+/* Before such a run goes on, with its lock: notes which files are torn, because
+ * their ctimes are compared with later syncs from then on. c: its changes. */
+int torn_keep(const struct session *s, const struct changes *c,
+	      struct err *err);
 /* Records that all that was written before `time` is on disk. */
 int torn_save_synced(const struct session *s, struct timestamp time,
 		     enum atomic_durability how, struct err *err);

@@ -112,7 +112,8 @@ static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 		record_unasked(run);
 	run_versions_tick(&run->run_versions, child);
 	if (!run->options->copy_dir)
-		run_syncs_tick(&run->run_syncs);
+		run_syncs_tick(&run->run_syncs,
+			       run_versions_marks(&run->run_versions));
 	run_import_tick(&run->run_import);
 	copy_up_watch_tick(&run->copy_up_watch, &run->session, run->sandbox);
 	run->over_budget =

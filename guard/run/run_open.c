@@ -159,6 +159,7 @@ void run_restore_results(struct run *run)
 /* --continue: the named run, else the newest pending one. */
 static int resume_session(struct run *run, struct err *err)
 {
+	AUTO(changes) struct changes changes = CHANGES_NONE;
 	size_t i;
 
 	free(run->context.project);
@@ -181,7 +182,10 @@ static int resume_session(struct run *run, struct err *err)
 		return -err->num;
 	if (!run->options->copy_dir) {
 		record_set(&run->session.more, RUN_TEST, NULL);
-		if (torn_keep(&run->context.state, &run->session, err) < 0)
+		if (torn_is_cut(&run->session) &&
+		    (changes_load(&run->session, &run->context.state, &changes,
+				  err) < 0 ||
+		     torn_keep(&run->session, &changes, err) < 0))
 			return -err->num;
 	}
 	if (run->options->exec_project)

@@ -17,6 +17,7 @@
 #include "guard/state/background.h"
 
 #define INTERVAL_MS 10000
+#define SOON_MS 1000
 /* The search for a change takes this part of one processor at most. */
 #define SHARE 20
 /* A call of write(2) sets ctime when it begins, and may dirty pages that the
@@ -111,7 +112,7 @@ sync_in_child(const struct run_syncs *d, int fd)
 	if (background_enter("guard-sync", (int *const[]){&session.fd, &fd},
 			     2) < 0)
 		_exit(1);
-	if (!d->asked && !layer_has_changed(&own))
+	if (!layer_has_changed(&own))
 		before = d->synced;
 	else if (sync_layer(&session, before, ATOMIC_DURABLE, &ignored) < 0)
 		_exit(1);
@@ -142,29 +143,28 @@ static void reap_worker(struct run_syncs *d, int options)
 		  (pause > INTERVAL_MS ? pause : INTERVAL_MS);
 }
 
-void run_syncs_tick(struct run_syncs *d)
+void run_syncs_tick(struct run_syncs *d, uint64_t marks)
 {
-	int64_t ahead = clock_ahead_ms();
+	int64_t ahead = clock_ahead_ms(), now = timestamp_monotonic_ms();
+	/* Later files would look older than the last sync. */
+	bool set_back = ahead < d->ahead_ms - WRITE_SECONDS * 1000 / 2;
 
-	/* The clock was set back: later files would look older than the last
-	 * sync. */
-	d->asked |= ahead < d->ahead_ms - WRITE_SECONDS * 1000 / 2;
+	d->soon |= set_back || marks != d->marks;
+	d->marks = marks;
 	if (d->worker_pid)
 		reap_worker(d, WNOHANG);
-	if (d->worker_pid || (!d->asked && timestamp_monotonic_ms() < d->next))
+	if (d->worker_pid ||
+	    now < d->next - (d->soon ? INTERVAL_MS - SOON_MS : 0))
 		return;
+	if (set_back)
+		d->synced = (struct timestamp){0};
+	d->soon = false;
+	d->ahead_ms = ahead;
 	d->worker_pid = background_fork("guard-sync", &d->result_fd);
 	if (d->worker_pid == 0)
 		sync_in_child(d, d->result_fd);
 	if (d->worker_pid < 0)
 		d->worker_pid = 0;
-	d->ahead_ms = ahead;
-	d->asked = false;
-}
-
-void run_syncs_ask(struct run_syncs *d)
-{
-	d->asked = true;
 }
 
 void run_syncs_end(struct run_syncs *d)

@@ -4,13 +4,13 @@
  *
  *	run_syncs_begin()	before the command
  *	run_syncs_tick()	again and again, while it runs
- *	run_syncs_ask()		the next tick syncs
  *	run_syncs_end()		when its last process is gone
  *	run_syncs_final()	when the layer is not mounted any more
  *
  * A sync can take seconds: a process of its own does it, every ten seconds, if
- * the layer has changed. The file system of the layer is synced: syncfs(2) of
- * an overlay that is mounted volatile does nothing.
+ * the layer has changed, and at a mark, at most once a second. The file system
+ *of the layer is synced: syncfs(2) of an overlay that is mounted volatile does
+ *nothing.
  */
 #ifndef GUARD_RUN_RUN_SYNCS_H
 #define GUARD_RUN_RUN_SYNCS_H
@@ -22,7 +22,8 @@ struct run_syncs {
 	struct timestamp synced; /* older changes are on disk */
 	int64_t next; /* monotonic ms */
 	int64_t ahead_ms; /* of the wall clock to the monotonic one */
-	bool asked; /* also when no change is found */
+	bool soon; /* does not wait for the interval */
+	uint64_t marks;
 	pid_t worker_pid; /* 0: no process syncs */
 	int result_fd;
 };
@@ -30,8 +31,8 @@ struct run_syncs {
 /* Before the command is released. Also in a child of guard that goes on in its
  * place. */
 void run_syncs_begin(struct run_syncs *d, const struct session *s);
-void run_syncs_tick(struct run_syncs *d);
-void run_syncs_ask(struct run_syncs *d);
+/* marks: another number than before leads to a sync soon. */
+void run_syncs_tick(struct run_syncs *d, uint64_t marks);
 /* A sync that is under way cannot be stopped: its end is waited for. */
 void run_syncs_end(struct run_syncs *d);
 /* Syncs the layer of an ended run, which may take seconds. */

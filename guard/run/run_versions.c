@@ -67,8 +67,9 @@ static void start_worker(struct run_versions *d)
 void run_versions_begin(struct run_versions *d, const struct session *s,
 			int64_t rest_ms, uint64_t spool_max)
 {
-	void *shared = mmap(NULL, sizeof(*d->heartbeat), PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *shared =
+		mmap(NULL, 2 * sizeof(*d->heartbeat), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	*d = (struct run_versions){
 		.session = s,
@@ -132,6 +133,11 @@ bool run_versions_record(struct run_versions *d, enum timeline_kind kind,
 	auto_free char *packet = mem_printf("%c%.1000s", (char)kind, text);
 
 	return send(d->control_fd, packet, strlen(packet), MSG_NOSIGNAL) > 0;
+}
+
+uint64_t run_versions_marks(const struct run_versions *d)
+{
+	return d->rest_ms ? d->heartbeat[1] : 0;
 }
 
 void run_versions_end(struct run_versions *d)

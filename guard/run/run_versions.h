@@ -26,7 +26,7 @@ struct run_versions {
 	uint64_t spool_max; /* bytes */
 	pid_t worker_pid; /* 0: none */
 	int control_fd;
-	volatile uint64_t *heartbeat; /* shared with the worker */
+	volatile uint64_t *heartbeat; /* of worker_options */
 	uint64_t last_heartbeat;
 	unsigned int stood_still; /* ticks */
 	int64_t started, next; /* monotonic ms: next tick, or next start */
@@ -42,6 +42,8 @@ void run_versions_tick(struct run_versions *d, bool child);
  * takes it. */
 bool run_versions_record(struct run_versions *d, enum timeline_kind kind,
 			 const char *text);
+/* Grows with each mark. */
+uint64_t run_versions_marks(const struct run_versions *d);
 /* Lets the worker take the last changes. Says on stderr why versions could not
  * be kept, if so. */
 void run_versions_end(struct run_versions *d);

@@ -177,6 +177,7 @@ static int loop(struct worker *w, struct err *err)
 		}
 		if (flush(w, err) < 0)
 			return -err->num;
+		w->options->heartbeat[1] += fds[2].revents != 0;
 	}
 	marks_end(&w->marks, &w->out);
 	worker_hold_text(w, TIMELINE_END, 0, "", 0, "");

@@ -30,7 +30,7 @@ struct worker_options {
 	uint64_t spool_max; /* bytes */
 	/* Rises while the worker works: the supervisor ends a worker whose
 	 * number stands still. */
-	volatile uint64_t *heartbeat;
+	volatile uint64_t *heartbeat; /* [1] grows with each mark */
 };
 
 /* Works until the run has ended. Returns the exit status of the process. A

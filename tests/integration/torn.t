@@ -85,7 +85,13 @@ commit
 live 'echo run >>early; echo new >new; chmod 600 mode; rm gone' \
 	'echo run >>late; : >sub/empty; ln -s late link'
 no 'a young run is not synced yet' test -e "$at_run/synced-at"
-until [ -e "$at_run/synced-at" ]; do sleep 0.1; done
+# A mark leads to a sync, which counts for what was written two seconds before.
+last=$(stat -c %.9Z "$at_run/upper/early")
+until time=$(sed -n 's/^time=//p' "$at_run/synced-at" 2>/dev/null) &&
+	awk "BEGIN { exit !(${time:-0} > $last) }"; do
+	guard mark "$run" here
+	sleep 0.5
+done
 go
 die
 is "$(marked)" '' 'a killed guard tears nothing'
