@@ -62,7 +62,7 @@ static void add_end(struct run_rows *r, const struct timeline_record *at,
 /* chmod(2) and its like leave the mtime: such a copy of the file before the run
  * has its content. */
 static bool is_meta_only(const struct run_rows *r,
-			    const struct timeline_record *at)
+			 const struct timeline_record *at)
 {
 	return r->content ? at->content == r->content
 			  : at->size == r->base.size &&

@@ -181,10 +181,11 @@ static int fail_lost(const struct run_timeline *r, size_t root,
 	AUTO(buf) struct buf nearest = {0};
 
 	list_nearest(r, root, lost->path, m->record, &nearest);
-	return fail(err, ENODATA, "no version of %s at %s (%s)%s",
-		    text_quote(lost->path), text_moment(m->time),
-		    *lost->why ? lost->why : "it was being written",
-		    buf_text(&nearest));
+	return fail(
+		err, ENODATA, "no version of %s at %s (%s)%s",
+		text_quote(lost->path), text_moment(m->time),
+		moment_loss_reason(contents_timeline(r->contents), root, lost),
+		buf_text(&nearest));
 }
 
 /* The notes of a state, and one warning. */
@@ -194,6 +195,7 @@ static int add_losses(const struct run_timeline *r, size_t root,
 		      struct err *err)
 {
 	const struct moment_loss *first = NULL;
+	const char *why;
 	size_t count = 0, i;
 
 	for (i = 0; i < lost->count; i++) {
@@ -206,20 +208,22 @@ static int add_losses(const struct run_timeline *r, size_t root,
 		count += l->content != 0;
 		first = first ?: l;
 		if (l->content)
-			snapshot_add_note(to, NOTE_INCOMPLETE, l->path, l->why);
+			snapshot_add_note(to, NOTE_INCOMPLETE, l->path,
+					  "not held");
 	}
+	if (!first)
+		return 0;
+	why = moment_loss_reason(contents_timeline(r->contents), root, first);
 	if (count)
 		report_warning("%zu of %s %s not held (%s); guard log %s lists "
 			       "the gaps",
 			       count, text_count(lost->files, "file"),
-			       count == 1 ? "is" : "are",
-			       *first->why ? first->why : "being written",
-			       r->label);
-	else if (first)
+			       count == 1 ? "is" : "are", why, r->label);
+	else
 		report_warning("%s may have had other files then (%s); guard "
 			       "log %s lists the gaps",
 			       text_quote(*first->path ? first->path : "."),
-			       first->why, r->label);
+			       why, r->label);
 	return 0;
 }
 

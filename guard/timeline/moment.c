@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/timeline/contents.h"
+#include "guard/timeline/record_list.h"
 #include "restore/plan/lookup.h"
 #include "snapshot/tree/catalog.h"
 #include "snapshot/tree/time_spec.h"
@@ -30,10 +31,8 @@ void moment_losses_free(struct moment_losses *l)
 {
 	size_t i;
 
-	for (i = 0; i < l->count; i++) {
+	for (i = 0; i < l->count; i++)
 		free(l->items[i].path);
-		free(l->items[i].why);
-	}
 	VEC_FREE(l);
 }
 
@@ -68,7 +67,8 @@ static struct range find_range(const struct timeline *t, bool live)
 /* How a text names a time of the run. */
 struct wanted {
 	struct timestamp begin, end; /* of the unit that the text names */
-	int64_t boot; /* the end, by the other clock; -1: not known */
+	bool back; /* counted back: boot is the end, by the other clock */
+	int64_t boot;
 };
 
 /* "-5m" is counted by the clock that no user sets. A time of day is that of the
@@ -89,10 +89,9 @@ static bool parse_wanted(const char *when, const struct range *range,
 		from.sec -= 86400;
 		(void)time_spec_parse(when, from, &spec, &ignored);
 	}
-	*ret = (struct wanted){spec.begin, spec.time, -1};
-	if (back)
-		ret->boot =
-			range->end_boot - (range->end.sec - spec.time.sec) * NS;
+	*ret = (struct wanted){spec.begin, spec.time, back,
+			       range->end_boot -
+				       (range->end.sec - spec.time.sec) * NS};
 	return !back || timestamp_compare(spec.begin, spec.time) == 0;
 }
 
@@ -135,7 +134,7 @@ static int find_time(const struct timeline *t, const char *label,
 		     const char *when, struct moment *ret, struct err *err)
 {
 	size_t count =
-		w->boot < 0 ? count_by_time(t, w) : count_by_boot(t, range, w);
+		w->back ? count_by_boot(t, range, w) : count_by_time(t, w);
 
 	if ((!count && timestamp_compare(w->end, range->start) < 0) ||
 	    (count == t->count && timestamp_compare(w->begin, range->end) > 0))
@@ -248,114 +247,48 @@ int moment_find(const struct timeline *t, const char *label, bool live,
 
 /* --- states --- */
 
-/* The records of a root up to the moment, by path, then number. */
-typedef VEC(const struct timeline_record *) record_list;
-
 struct state_maker {
 	struct store *store;
 	struct contents *contents;
-	const struct timeline *timeline;
 	struct tree_editor *editor;
-	struct snapshot base, result; /* root.mode 0: none */
-	struct lookup in_base, in_result;
-	record_list gaps; /* by content */
-	bool gaps_known;
+	struct snapshot base; /* root.mode 0: none */
+	struct lookup in_base;
 	struct moment_losses *lost;
 };
 
-/* The entry of the path above: what is older and below it does not count. */
-struct level {
-	const char *path;
-	uint64_t reset; /* number of the record */
-};
-
-static int compare_paths(const void *a, const void *b)
+static void state_maker_free(struct state_maker *m)
 {
-	const struct timeline_record *x = *(struct timeline_record *const *)a;
-	const struct timeline_record *y = *(struct timeline_record *const *)b;
-	int order = path_compare(x->path, y->path);
-
-	return order ? order
-		     : (x->number > y->number) - (x->number < y->number);
+	tree_editor_free(&m->editor);
+	lookup_free(&m->in_base);
+	snapshot_free(&m->base);
 }
 
-static int compare_contents(const void *a, const void *b)
+static void add_loss(struct state_maker *m, const char *path, uint64_t content)
 {
-	const struct timeline_record *x = *(struct timeline_record *const *)a;
-	const struct timeline_record *y = *(struct timeline_record *const *)b;
-
-	return (x->content > y->content) - (x->content < y->content);
-}
-
-static bool is_gap(const struct timeline_record *r)
-{
-	return r->kind == TIMELINE_GAP || r->kind == TIMELINE_SAMPLED ||
-	       r->kind == TIMELINE_THINNED;
-}
-
-/* Why a content is not kept. */
-static const char *find_reason(struct state_maker *m, uint64_t content)
-{
-	const struct timeline *t = m->timeline;
-	const struct timeline_record key = {.content = content}, *of = &key;
-	const struct timeline_record **found;
-	size_t i;
-
-	for (i = 0; i < t->count && !m->gaps_known; i++)
-		if (is_gap(&t->items[i]))
-			*VEC_ADD(&m->gaps) = &t->items[i];
-	if (!m->gaps_known)
-		VEC_SORT(&m->gaps, compare_contents);
-	m->gaps_known = true;
-	found = m->gaps.count
-			? bsearch(&of, m->gaps.items, m->gaps.count,
-				  sizeof(*m->gaps.items), compare_contents)
-			: NULL;
-	return found ? (*found)->text : "";
-}
-
-static void add_loss(struct state_maker *m, const char *path, uint64_t content,
-		     const char *why)
-{
-	*VEC_ADD(m->lost) = (struct moment_loss){mem_strdup(path), content,
-						 mem_strdup(why)};
-}
-
-/* Attributes, which no record has: a file's are those of its content. */
-static int add_attributes(struct state_maker *m, const char *path,
-			  struct entry *e, struct err *err)
-{
-	AUTO(entry) struct entry base = {0}, result = {0};
-	const struct entry *from = &base;
-
-	if (lookup_find(&m->in_result, path, &result, err) < 0 ||
-	    lookup_find(&m->in_base, path, &base, err) < 0)
-		return -err->num;
-	if (result.mode == e->mode && entry_same_time(&result, e) &&
-	    (S_ISDIR(e->mode) || entry_same_content(&result, e)))
-		from = &result;
-	else if (!S_ISDIR(e->mode) || !S_ISDIR(base.mode))
-		return 0;
-	e->attrs = from->attrs;
-	e->chattr = from->chattr;
-	e->link_group = from->link_group;
-	return 0;
+	*VEC_ADD(m->lost) = (struct moment_loss){mem_strdup(path), content};
 }
 
 /* *ret: the entry of the record; its content is stored. */
 static int make_entry(struct state_maker *m, const struct timeline_record *r,
 		      struct entry *ret, struct err *err)
 {
+	AUTO(entry) struct entry base = {0};
 	int got = 1;
 
 	m->lost->files += S_ISREG(r->mode);
 	if (S_ISREG(r->mode))
 		got = contents_entry(m->contents, r->content, ret, err);
+	else if (lookup_find(&m->in_base, r->path, &base, err) < 0)
+		got = -err->num;
 	if (got < 0)
 		return got;
 	if (!got) {
-		add_loss(m, r->path, r->content, find_reason(m, r->content));
+		add_loss(m, r->path, r->content);
 		ret->flags = ENTRY_INCOMPLETE;
+	}
+	if (S_ISDIR(r->mode) && S_ISDIR(base.mode)) {
+		ret->attrs = base.attrs;
+		ret->chattr = base.chattr;
 	}
 	if (S_ISLNK(r->mode))
 		ret->link = mem_strdup(r->text);
@@ -363,7 +296,7 @@ static int make_entry(struct state_maker *m, const struct timeline_record *r,
 	ret->uid = r->uid;
 	ret->gid = r->gid;
 	ret->mtime = r->mtime;
-	return add_attributes(m, r->path, ret, err);
+	return 0;
 }
 
 static int apply_record(struct state_maker *m, const struct timeline_record *r,
@@ -372,16 +305,16 @@ static int apply_record(struct state_maker *m, const struct timeline_record *r,
 	AUTO(entry) struct entry e = {0};
 	int got;
 
-	if (r->kind == TIMELINE_NONE)
+	if (r->kind == TIMELINE_NONE || !path_ok(r->path))
 		return 0;
 	if (tree_editor_move_to(m->editor, r->path, err) < 0)
 		return -err->num;
-	if (r->kind == TIMELINE_GONE)
-		return tree_editor_remove(m->editor, r->path, err);
-	if (make_entry(m, r, &e, err) < 0)
-		return -err->num;
-	if (r->kind == TIMELINE_OPAQUE &&
+	if (r->kind != TIMELINE_ENTRY &&
 	    tree_editor_remove(m->editor, r->path, err) < 0)
+		return -err->num;
+	if (r->kind == TIMELINE_GONE)
+		return 0;
+	if (make_entry(m, r, &e, err) < 0)
 		return -err->num;
 	got = S_ISDIR(e.mode) ? tree_editor_put_dir(m->editor, r->path, &e, err)
 			      : tree_editor_put(m->editor, r->path, &e, err);
@@ -389,109 +322,36 @@ static int apply_record(struct state_maker *m, const struct timeline_record *r,
 	return got == -ENOTDIR ? 0 : got;
 }
 
-/* The number of the last of the records of one path that ended all below it: it
- * removed the directory, or is about another one. */
-static uint64_t find_reset(const struct timeline_record *const *records,
-			   size_t count)
+/* Applies the last record of each path, a directory before its entries. */
+static int apply_records(struct state_maker *m, const struct timeline *t,
+			 size_t root, uint64_t record, struct err *err)
 {
-	uint64_t reset = 0, ino = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		const struct timeline_record *r = records[i];
-		bool dir = (r->kind == TIMELINE_ENTRY ||
-			    r->kind == TIMELINE_OPAQUE) &&
-			   S_ISDIR(r->mode);
-
-		if (!dir || (i && r->ino != ino))
-			reset = r->number;
-		ino = dir ? r->ino : 0;
-	}
-	return reset;
-}
-
-static int apply_records(struct state_maker *m, const record_list *list,
-			 struct err *err)
-{
-	VEC(struct level) above = {0};
-	size_t i, next;
+	AUTO(record_list) struct record_list l = record_list_make(t);
+	size_t i, last, next;
 	int got = 0;
 
-	for (i = 0; i < list->count && got == 0; i = next) {
-		const char *path = list->items[i]->path;
-		uint64_t reset = 0, own;
-
-		for (next = i + 1; next < list->count &&
-				   strcmp(list->items[next]->path, path) == 0;
-		     next++)
-			;
-		while (above.count &&
-		       !path_below(path, above.items[above.count - 1].path))
-			above.count--;
-		if (above.count)
-			reset = above.items[above.count - 1].reset;
-		if (list->items[next - 1]->number < reset)
-			continue;
-		own = find_reset(&list->items[i], next - i);
-		*VEC_ADD(&above) =
-			(struct level){path, own > reset ? own : reset};
-		got = apply_record(m, list->items[next - 1], err);
+	for (i = 0; i < l.count && got == 0; i = next) {
+		next = last = record_list_next(&l, i);
+		while (last > i && l.items[last - 1]->number > record)
+			last--;
+		if (last > i && l.items[i]->root == root)
+			got = apply_record(m, l.items[last - 1], err);
 	}
-	VEC_FREE(&above);
 	return got;
 }
 
-static void state_maker_free(struct state_maker *m)
-{
-	tree_editor_free(&m->editor);
-	lookup_free(&m->in_base);
-	lookup_free(&m->in_result);
-	snapshot_free(&m->base);
-	snapshot_free(&m->result);
-	VEC_FREE(&m->gaps);
-}
-
-/* A snapshot that was pruned is none. */
-static int load_tree(struct store *store, uint64_t seq, struct snapshot *ret,
-		     struct lookup *lookup, struct err *err)
-{
-	int got = seq ? catalog_load(store, seq, ret, err) : 0;
-
-	*lookup = (struct lookup){.store = store, .root = &ret->root};
-	return got == -ENOENT ? 0 : got;
-}
-
-/* Where only the changed paths are known, the root's own entry is not. */
-static void make_partial(struct entry *root)
-{
-	*root = (struct entry){
-		.name = mem_strdup(""),
-		.mode = S_IFDIR | 0755,
-		.uid = geteuid(),
-		.gid = getegid(),
-		.flags = ENTRY_INCOMPLETE,
-	};
-}
-
-/* Later records of a gap do not make what was missed before it known. */
-static void list_records(struct state_maker *m, size_t root, uint64_t record,
-			 record_list *to)
+/* Later records do not make known what was missed before them. */
+static void add_gaps(struct state_maker *m, const struct timeline *t,
+		     size_t root, uint64_t record)
 {
 	size_t i;
 
-	for (i = 0; i < m->timeline->count; i++) {
-		const struct timeline_record *r = &m->timeline->items[i];
+	for (i = 0; i < t->count && t->items[i].number <= record; i++) {
+		const struct timeline_record *r = &t->items[i];
 
-		if (r->number > record)
-			break;
-		if (r->root != root || !path_ok(r->path))
-			continue;
-		if (r->kind == TIMELINE_GAP && !r->content)
-			add_loss(m, r->path, 0, r->text);
-		else if (r->kind >= TIMELINE_ENTRY && r->kind <= TIMELINE_NONE)
-			*VEC_ADD(to) = r;
+		if (r->kind == TIMELINE_GAP && !r->content && r->root == root)
+			add_loss(m, r->path, 0);
 	}
-	VEC_SORT(to, compare_paths);
 }
 
 static int compare_losses(const void *a, const void *b)
@@ -505,37 +365,58 @@ int moment_state(struct store *store, struct contents *contents, size_t root,
 		 uint64_t record, struct entry *ret, struct moment_losses *lost,
 		 struct err *err)
 {
+	const struct timeline *t = contents_timeline(contents);
 	AUTO(state_maker)
 	struct state_maker m = {
 		.store = store,
 		.contents = contents,
-		.timeline = contents_timeline(contents),
 		.lost = lost,
 	};
-	const struct contents_root *roots;
 	AUTO(entry) struct entry tree = {0};
-	record_list list = {0};
+	const struct contents_root *roots;
 	size_t count;
 	int got;
 
 	roots = contents_roots(contents, &count);
 	if (root >= count)
 		return fail(err, EINVAL, "the run has no directory %zu", root);
-	if (load_tree(store, roots[root].base, &m.base, &m.in_base, err) < 0 ||
-	    load_tree(store, roots[root].result, &m.result, &m.in_result, err) <
-		    0)
-		return -err->num;
+	got = catalog_load(store, roots[root].base, &m.base, err);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	m.in_base = (struct lookup){.store = store, .root = &m.base.root};
 	if (m.base.root.mode)
 		entry_copy(&tree, &m.base.root);
 	else
-		make_partial(&tree);
+		tree = (struct entry){
+			.name = mem_strdup(""),
+			.mode = S_IFDIR | 0755,
+			.uid = geteuid(),
+			.gid = getegid(),
+			.flags = ENTRY_INCOMPLETE,
+		};
 	m.editor = tree_editor_new(store, &tree);
-	list_records(&m, root, record, &list);
-	got = apply_records(&m, &list, err);
-	VEC_FREE(&list);
+	add_gaps(&m, t, root, record);
+	got = apply_records(&m, t, root, record, err);
 	VEC_SORT(lost, compare_losses);
 	if (tree_editor_end(&m.editor, got, &tree, err) < 0)
 		return -err->num;
 	*ret = TAKE(tree);
 	return 0;
+}
+
+const char *moment_loss_reason(const struct timeline *t, size_t root,
+			       const struct moment_loss *l)
+{
+	size_t i;
+
+	for (i = 0; i < t->count; i++) {
+		const struct timeline_record *r = &t->items[i];
+
+		if (r->kind >= TIMELINE_GAP && r->kind <= TIMELINE_THINNED &&
+		    r->content == l->content &&
+		    (l->content ||
+		     (r->root == root && strcmp(r->path, l->path) == 0)))
+			return r->text;
+	}
+	return "it was being written";
 }

@@ -15,13 +15,11 @@
  *	     | text			; a mark: its text, or its beginning
  *
  * The state of a root is the run's base of the root, changed by the last record
- * of each path. A record does not count when a later one says that a directory
- * above it was removed or replaced: whoever writes the records writes
- *everything below a new directory anew.
+ * of each path. Whoever writes the records writes one for each name of the
+ *layer that went away with a directory.
  *
  * Records have no extended attributes. A file has those of its content, a
- * directory those of the run's result if it has the same mode and time there,
- *or else those of the base.
+ * directory those of the base.
  */
 #ifndef GUARD_TIMELINE_MOMENT_H
 #define GUARD_TIMELINE_MOMENT_H
@@ -58,7 +56,6 @@ struct moment_loss {
 	/* The content that is not kept. 0: the path and everything below it may
 	 * differ from what the state says. */
 	uint64_t content;
-	char *why; /* as in the timeline, or "" */
 };
 
 struct moment_losses {
@@ -68,6 +65,9 @@ struct moment_losses {
 };
 
 void moment_losses_free(struct moment_losses *l);
+/* Why, as the timeline says. */
+const char *moment_loss_reason(const struct timeline *t, size_t root,
+			       const struct moment_loss *l);
 
 /*
  * The tree of a root after the record. A file whose content is lost has an
