@@ -15,6 +15,10 @@
 #include "guard/state/context.h"
 #include "overlay/session_base.h"
 #include "restore/entry_compare.h"
+#include "snapshot/tree/changed_paths.h"
+
+/* Comparing a smaller file is fast. */
+#define LARGE (16u << 20)
 
 static bool is_like_side(const struct change_side *a,
 			 const struct change_side *b)
@@ -31,6 +35,31 @@ static bool is_timed(const struct change_side *a, const struct change_side *b)
 	return S_ISDIR(a->mode) || timestamp_compare(a->mtime, b->mtime) == 0;
 }
 
+/* 1: the real file has the content of e, 0: another one; -1: only its bytes
+ * tell. The snapshot after guard's last action in the directory knows a file
+ * with its size and mtime: an undo gives a new mtime, and each command would
+ * read the file again. */
+static int compare_stored(const struct changes_root *root, const char *path,
+			  const struct change_side *here, const struct entry *e)
+{
+	AUTO(snapshot) struct snapshot last = {0};
+	AUTO(entry) struct entry stored = {0};
+	struct change_side side;
+	struct err ignored;
+
+	if (here->size < LARGE || !root->base.root_path ||
+	    changed_paths_find_newest(root->store, root->base.root_path, &last,
+				      &ignored) < 0 ||
+	    !last.seq || strncmp(last.reason, "post-", 5) != 0 ||
+	    strcmp(last.reason, "post-run") == 0 ||
+	    tree_lookup(root->store, &last.root, path, &stored, &ignored) <= 0)
+		return -1;
+	side = changes_side(&stored);
+	return is_like_side(here, &side) && is_timed(here, &side)
+		       ? entry_same_content(&stored, e)
+		       : -1;
+}
+
 /* Whether only the mtime differs, because a program has written the same bytes
  * again (git checkout). False also when the file cannot be read. */
 static bool is_only_touched(const struct changes_root *root, const char *path,
@@ -40,11 +69,14 @@ static bool is_only_touched(const struct changes_root *root, const char *path,
 	auto_close int parent = -1;
 	const char *name = path;
 	struct err ignored;
-
 	struct change_side was = changes_side(e);
+	int got;
 
 	if (S_ISSOCK(here->mode) || !is_like_side(here, &was))
 		return false;
+	got = compare_stored(root, path, here, e);
+	if (got >= 0)
+		return got;
 	parent = beneath_parent(root->lower_fd, path, &name, &ignored);
 	return parent >= 0 && entry_compare_content(root->store, parent, name,
 						    e, &ignored) == 1;

@@ -57,6 +57,8 @@ large() {
 	ok "$kind: the change is there" cmp big wanted
 	ok "$kind: the new file is there" cmp new kept
 	gives 0 "$kind: undo" guard undo -y
+	costs 1 1 "$kind: diff after undo" guard diff
+	costs 1 1 "$kind: status after undo" guard status
 	ok "$kind: the file is as before" cmp big kept
 	no "$kind: no new file" test -e new
 	gives 0 "$kind: redo" guard redo -y
