@@ -12,32 +12,23 @@
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/output.h"
 #include "guard/cli/styled.h"
+#include "guard/timeline/record_list.h"
 
 /* Paths that a group names, for each kind of change. */
 #define NAMES_SHOWN 4
 
 /* What a record says about a path, compared with the record before. */
 enum change_class {
+	CLASS_NONE, /* nothing that a reader wants to know */
 	CLASS_DELETED,
 	CLASS_EMPTIED,
 	CLASS_WRITTEN,
 	CLASS_MADE, /* a directory, a link or a special file */
 	CLASS_META,
-	CLASS_NONE, /* nothing that a reader wants to know */
 };
 
 static const char *const class_names[] = {
-	"deleted", "emptied", "written", "made", "metadata of",
-};
-
-struct classified {
-	const struct timeline_record *record;
-	enum change_class class;
-};
-
-struct timeline_list {
-	struct classified *items;
-	size_t count, capacity;
+	"", "deleted", "emptied", "written", "made", "metadata of",
 };
 
 static bool is_state(const struct timeline_record *r)
@@ -50,78 +41,48 @@ static bool is_lost(const struct timeline_record *r)
 	return r->kind >= TIMELINE_GAP && r->kind <= TIMELINE_THINNED;
 }
 
-static int compare_places(const struct timeline_record *a,
-			  const struct timeline_record *b)
+static bool is_mark(const struct timeline_record *r)
 {
-	int order = (a->root > b->root) - (a->root < b->root);
-
-	return order ?: path_compare(a->path, b->path);
-}
-
-static int by_place(const void *pa, const void *pb)
-{
-	const struct timeline_record
-		*a = ((const struct classified *)pa)->record,
-		*b = ((const struct classified *)pb)->record;
-	int order = compare_places(a, b);
-
-	return order ?: (a->number > b->number) - (a->number < b->number);
-}
-
-static int by_number(const void *pa, const void *pb)
-{
-	const struct timeline_record
-		*a = ((const struct classified *)pa)->record,
-		*b = ((const struct classified *)pb)->record;
-
-	return (a->number > b->number) - (a->number < b->number);
-}
-
-static int by_class(const void *pa, const void *pb)
-{
-	const struct classified *a = pa, *b = pb;
-
-	return a->class != b->class ? (int)a->class - (int)b->class
-				    : compare_places(a->record, b->record);
+	return r->kind == TIMELINE_MARK || r->kind == TIMELINE_ALARM;
 }
 
 static enum change_class classify(const struct timeline_record *r,
 				  const struct timeline_record *before)
 {
-	bool was_file = before && before->kind == TIMELINE_ENTRY &&
-			S_ISREG(before->mode);
+	bool was_file = before && S_ISREG(before->mode);
 
 	if (r->kind == TIMELINE_GONE || r->kind == TIMELINE_NONE)
 		return !before || before->mode ? CLASS_DELETED : CLASS_NONE;
-	if (before && r->mode == before->mode && !S_ISREG(r->mode))
-		return CLASS_NONE;
 	if (!S_ISREG(r->mode))
-		return CLASS_MADE;
+		return before && r->mode == before->mode ? CLASS_NONE
+							 : CLASS_MADE;
 	if (was_file && before->content == r->content)
 		return CLASS_META;
 	return was_file && before->size && !r->size ? CLASS_EMPTIED
 						    : CLASS_WRITTEN;
 }
 
-/* The records about paths, in their order. */
-static void list_changes(const struct timeline *t, struct timeline_list *to)
+/* The class of each record, to free. A path has a class once in a second. */
+static unsigned char *make_classes(const struct timeline *t)
 {
+	AUTO(record_list) struct record_list l = record_list_make(t);
+	unsigned char *classes = mem_zalloc(t->count + 1);
 	size_t i;
 
-	for (i = 0; i < t->count; i++)
-		if (is_state(&t->items[i]) && *t->items[i].path)
-			VEC_ADD(to)->record = &t->items[i];
-	VEC_SORT(to, by_place);
-	for (i = 0; i < to->count; i++) {
-		const struct timeline_record *r = to->items[i].record;
+	for (i = 0; i < l.count; i++) {
+		const struct timeline_record *r = l.items[i];
 		const struct timeline_record *before =
-			i ? to->items[i - 1].record : NULL;
+			i && record_list_is_path(l.items[i - 1], r)
+				? l.items[i - 1]
+				: NULL;
+		enum change_class class = classify(r, before);
 
-		if (before && compare_places(before, r) != 0)
-			before = NULL;
-		to->items[i].class = classify(r, before);
+		if (before && before->time.sec == r->time.sec &&
+		    classes[before - t->items] == class)
+			classes[before - t->items] = CLASS_NONE;
+		classes[r - t->items] = (unsigned char)class;
 	}
-	VEC_SORT(to, by_number);
+	return classes;
 }
 
 /* --- text --- */
@@ -155,112 +116,106 @@ static void add_line(struct timeline_text *t, enum line_kind kind,
 	*VEC_ADD(&t->lines) = (struct line){kind, buf_take_text(text)};
 }
 
-/* One line for the changes of a second, each path once in its kind. */
-static void add_group(struct timeline_text *t, struct classified *items,
-		      size_t count)
+static void add_clock(const struct timeline_record *r, struct buf *to)
+{
+	buf_printf(to, "  %s ", strrchr(text_time(r->time), ' ') + 1);
+}
+
+/* One line for the records of a second. */
+static void add_group(struct timeline_text *t,
+		      const struct timeline_record *records,
+		      const unsigned char *classes, size_t count)
 {
 	AUTO(buf) struct buf line = {0};
-	size_t i, next, names;
+	unsigned char class;
+	bool any = false;
+	size_t i;
 
-	buf_printf(&line, "  %.*s ", 8,
-		   strrchr(text_time(items[0].record->time), ' ') + 1);
-	qsort(items, count, sizeof(*items), by_class);
-	for (i = 0; i < count && items[i].class < CLASS_NONE; i = next) {
-		enum change_class class = items[i].class;
+	add_clock(records, &line);
+	for (class = CLASS_DELETED; class <= CLASS_META; class ++) {
+		size_t names = 0;
 
-		buf_printf(&line, "%s %s", i ? ";" : "", class_names[class]);
-		names = 0;
-		for (next = i; next < count && items[next].class == class;
-		     next++) {
-			if (next > i &&
-			    compare_places(items[next].record,
-					   items[next - 1].record) == 0)
+		for (i = 0; i < count; i++) {
+			if (classes[i] != class || names++ >= NAMES_SHOWN)
 				continue;
-			if (names++ >= NAMES_SHOWN)
-				continue;
-			buf_add_text(&line, names > 1 ? ", " : " ");
-			add_name(t, items[next].record, &line);
+			if (names == 1)
+				buf_printf(&line, "%s %s ", any ? ";" : "",
+					   class_names[class]);
+			any = true;
+			buf_add_text(&line, names > 1 ? ", " : "");
+			add_name(t, &records[i], &line);
 			if (class == CLASS_WRITTEN)
 				buf_printf(&line, " (%s)",
-					   text_size(items[next].record->size));
+					   text_size(records[i].size));
 		}
 		if (names > NAMES_SHOWN)
 			buf_printf(&line, " and %zu more", names - NAMES_SHOWN);
 	}
-	if (i)
+	if (any)
 		add_line(t, LINE_ROW, &line);
 }
 
-static void add_single(struct timeline_text *t, const struct timeline_record *r)
+static void add_mark(struct timeline_text *t, const struct timeline_record *r)
 {
 	AUTO(buf) struct buf line = {0};
-	bool mark = r->kind == TIMELINE_MARK;
 
-	if (mark || r->kind == TIMELINE_ALARM) {
-		buf_printf(&line, "%s  %s", text_moment(r->time),
-			   mark ? "" : "alarm: ");
-		text_escape_name(&line, r->text);
-		add_line(t, LINE_TITLE, &line);
-		return;
-	}
-	buf_printf(&line, "  %.*s  %s ", 8,
-		   strrchr(text_time(r->time), ' ') + 1,
-		   r->kind == TIMELINE_SAMPLED	 ? "sampled"
-		   : r->kind == TIMELINE_THINNED ? "thinned"
-						 : "not held");
+	buf_printf(&line, "%s  %s", text_moment(r->time),
+		   r->kind == TIMELINE_ALARM ? "alarm: " : "");
+	text_escape_name(&line, r->text);
+	add_line(t, LINE_TITLE, &line);
+}
+
+static const char *lost_text(const struct timeline_record *r)
+{
+	return r->kind == TIMELINE_SAMPLED   ? "sampled"
+	       : r->kind == TIMELINE_THINNED ? "thinned"
+					     : "not held";
+}
+
+static void add_lost(struct timeline_text *t, const struct timeline_record *r)
+{
+	AUTO(buf) struct buf line = {0};
+
+	add_clock(r, &line);
+	buf_printf(&line, " %s ", lost_text(r));
 	add_name(t, r, &line);
 	buf_add_text(&line, ": ");
 	text_escape_name(&line, r->text);
 	add_line(t, LINE_LOSS, &line);
 }
 
-static int by_reason(const void *pa, const void *pb)
+/* The end: the numbers of lost contents by their reasons. */
+static void add_reasons(struct timeline_text *t, const struct timeline *from)
 {
-	const struct timeline_record
-		*a = ((const struct classified *)pa)->record,
-		*b = ((const struct classified *)pb)->record;
-	int order = strcmp(a->text, b->text);
+	VEC(struct {
+		const struct timeline_record *r;
+		size_t count;
+	})
+	all = {0};
+	size_t i, k;
 
-	return order ?: (int)a->kind - (int)b->kind;
-}
+	for (i = 0; i < from->count; i++) {
+		const struct timeline_record *r = &from->items[i];
 
-/* The lost contents by reason, the end of the text and of the JSON: calls
- * each() with the first record of each reason. */
-static void each_reason(const struct timeline *t,
-			void (*each)(void *arg, const struct timeline_record *r,
-				     size_t count),
-			void *arg)
-{
-	struct timeline_list list = {0};
-	size_t i, next;
-
-	for (i = 0; i < t->count; i++)
-		if (is_lost(&t->items[i]))
-			VEC_ADD(&list)->record = &t->items[i];
-	VEC_SORT(&list, by_reason);
-	for (i = 0; i < list.count; i = next) {
-		for (next = i + 1;
-		     next < list.count &&
-		     !by_reason(&list.items[i], &list.items[next]);
-		     next++)
-			;
-		each(arg, list.items[i].record, next - i);
+		if (!is_lost(r))
+			continue;
+		for (k = 0; k < all.count; k++)
+			if (r->kind == all.items[k].r->kind &&
+			    strcmp(r->text, all.items[k].r->text) == 0)
+				break;
+		if (k == all.count)
+			VEC_ADD(&all)->r = r;
+		all.items[k].count++;
 	}
-	VEC_FREE(&list);
-}
+	for (k = 0; k < all.count; k++) {
+		AUTO(buf) struct buf line = {0};
 
-static void add_reason_line(void *arg, const struct timeline_record *r,
-			    size_t count)
-{
-	AUTO(buf) struct buf line = {0};
-
-	buf_printf(&line, "%s: %s: ",
-		   r->kind == TIMELINE_SAMPLED ? "read while open for writing"
-					       : "not held",
-		   r->content ? text_count(count, "version")
-			      : text_count(count, "place"));
-	text_escape_name(&line, r->text);
-	add_line(arg, LINE_LOSS, &line);
+		buf_printf(&line, "%s: %s: ", lost_text(all.items[k].r),
+			   text_count(all.items[k].count, "row"));
+		text_escape_name(&line, all.items[k].r->text);
+		add_line(t, LINE_LOSS, &line);
+	}
+	VEC_FREE(&all);
 }
 
 void timeline_show_text(const struct run_timeline *run, uint64_t from,
@@ -268,33 +223,29 @@ void timeline_show_text(const struct run_timeline *run, uint64_t from,
 {
 	const struct timeline *t = contents_timeline(run->contents);
 	struct timeline_text text = {.run = run};
-	struct timeline_list list = {0};
-	size_t i, at = 0, begin = 0;
+	auto_free unsigned char *classes = make_classes(t);
+	size_t i = 0, begin;
 
-	list_changes(t, &list);
-	for (i = 0; i <= t->count; i++) {
+	while (i < t->count && t->items[i].number <= from)
+		i++;
+	while (i < t->count) {
 		const struct timeline_record *r = &t->items[i];
-		bool ends = i == t->count || !is_state(r);
 
-		if (i < t->count && is_state(r) && !*r->path)
+		for (begin = i; i < t->count && is_state(&t->items[i]) &&
+				t->items[i].time.sec == r->time.sec;
+		     i++)
+			;
+		if (i > begin) {
+			add_group(&text, r, &classes[begin], i - begin);
 			continue;
-		if (at > begin && (ends || list.items[begin].record->time.sec !=
-						   r->time.sec)) {
-			add_group(&text, &list.items[begin], at - begin);
-			begin = at;
 		}
-		if (i < t->count && r->number <= from) {
-			at += is_state(r);
-			begin = at;
-		} else if (!ends) {
-			at++;
-		} else if (i < t->count &&
-			   (is_lost(r) || r->kind == TIMELINE_MARK ||
-			    r->kind == TIMELINE_ALARM)) {
-			add_single(&text, r);
-		}
+		if (is_mark(r))
+			add_mark(&text, r);
+		else if (is_lost(r))
+			add_lost(&text, r);
+		i++;
 	}
-	each_reason(t, add_reason_line, &text);
+	add_reasons(&text, t);
 	for (i = 0; i < text.lines.count; i++) {
 		const struct line *l = &text.lines.items[i];
 
@@ -303,7 +254,6 @@ void timeline_show_text(const struct run_timeline *run, uint64_t from,
 		free(l->text);
 	}
 	VEC_FREE(&text.lines);
-	VEC_FREE(&list);
 }
 
 /* --- JSON --- */
@@ -319,17 +269,6 @@ static void add_json_time(json_t *object, struct timestamp when)
 	(void)snprintf(text + len, sizeof(text) - len, ".%03uZ",
 		       when.nsec / 1000000);
 	jsonout_text(object, "time", text);
-}
-
-static void add_json_reason(void *arg, const struct timeline_record *r,
-			    size_t count)
-{
-	json_t *object = json_object();
-
-	jsonout_text(object, "kind", timeline_kind_name(r->kind));
-	jsonout_text(object, "why", r->text);
-	jsonout_number(object, "count", count);
-	jsonstream_put(arg, NULL, object);
 }
 
 void timeline_show_json(const struct run_timeline *run, uint64_t from)
@@ -351,7 +290,6 @@ void timeline_show_json(const struct run_timeline *run, uint64_t from)
 	jsonstream_open(&to, "records", '[');
 	for (i = 0; i < t->count; i++) {
 		const struct timeline_record *r = &t->items[i];
-		bool placed = is_state(r) || is_lost(r);
 
 		if (r->number <= from)
 			continue;
@@ -359,7 +297,7 @@ void timeline_show_json(const struct run_timeline *run, uint64_t from)
 		jsonout_number(object, "number", r->number);
 		add_json_time(object, r->time);
 		jsonout_text(object, "kind", timeline_kind_name(r->kind));
-		if (placed) {
+		if (is_state(r) || is_lost(r)) {
 			jsonout_text(object, "root",
 				     r->root < count ? roots[r->root].path
 						     : NULL);
@@ -376,9 +314,6 @@ void timeline_show_json(const struct run_timeline *run, uint64_t from)
 			jsonout_text(object, "text", r->text);
 		jsonstream_put(&to, NULL, object);
 	}
-	jsonstream_close(&to, ']');
-	jsonstream_open(&to, "not_held", '[');
-	each_reason(t, add_json_reason, &to);
 	jsonstream_close(&to, ']');
 	jsonstream_close(&to, '}');
 }

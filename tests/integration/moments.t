@@ -57,24 +57,18 @@ shows() {
 	is "$(cat "$out")" "$2" "the content at $1"
 }
 shows 14:03:01 "$(seq 1 3)"
-shows 14:03:02.5 one
-shows 14:03:12.3 one
 shows 14:03:12.4 'two
 lines'
 shows 14:03:12.412 'two
 lines'
 shows 14:03:12 'two
 lines'
-shows 14:03 end
-shows '2026-01-02 14:03:11' one
 shows 2026-01-02T14:03:02.499999999Z "$(seq 1 3)"
-shows 2026-01-02 end
 shows -45s one
 shows 'first' 'two
 lines'
 shows start "$(seq 1 3)"
 shows end end
-shows now end
 gives 0 'the id of the run' guard show "$id@14:03:11:a.c"
 is "$(cat "$out")" one 'has the same moments'
 
@@ -83,22 +77,11 @@ while read -r when text; do
 	says "$err" "$text"
 done <<E
 14:02 '14:02' is not in the time of run fix, from 2026-01-02T14:03:00.000 to 2026-01-02T14:03:49.912
-14:04 '14:04' is not in the time of run fix
--1m '-1m' is not in the time of run fix
-2026-01-03 '2026-01-03' is not in
-nomark has no mark 'nomark'
 nomark its marks are 'second' (2026-01-02T14:03:44.912), 'second'
-14:99 has no mark '14:99'
--2026 has no mark '-2026'
-12 has no mark '12'
-latest has no mark 'latest'
 E
-for mark in sec second; do
-	gives 1 "the mark $mark" guard show "fix@$mark:a.c"
-	says "$err" "'$mark' of run fix is several marks: \
+gives 1 'the beginning of two marks' guard show fix@sec:a.c
+says "$err" "'sec' of run fix is several marks: \
 'second' (2026-01-02T14:03:44.912), 'second' (2026-01-02T14:03:23.912); name one"
-done
-gives 2 'no moment' guard show "fix@:a.c"
 gives 2 'a run that does not exist' guard show nosuch@14:03:a.c
 says "$err" "no such run: 'nosuch@14:03'; \`guard status --all\`"
 gives 0 'the runs' guard status --all
@@ -193,7 +176,7 @@ is "$(cat "$out")" '  14:03:02  written a.c (4 B)
   14:03:39  written '"$HOME"'/side/s.txt (5 B); made l
 
 2026-01-02T14:03:44.912  second
-not held: 1 version: it was being written' 'in groups of a second under the marks'
+not held: 1 row: it was being written' 'in groups of a second under the marks'
 gives 0 'from a mark on' guard log fix@fir
 is "$(head -1 "$out")" '  14:03:18  deleted d' 'what came after it'
 gives 0 'the last lines' guard log -n 2 fix
