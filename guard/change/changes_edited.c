@@ -151,7 +151,7 @@ static int differs_here(const struct changes_root *root,
 	is_other = c->kind == CHANGE_MODIFIED && is_like_side(&here, other) &&
 		   is_timed(&here, other);
 	timed = is_timed(&here, side);
-	/* Its bytes are those of the other side, and differ. */
+	/* The bytes are those of the other side, and differ. */
 	if (is_other && !timed)
 		return 1;
 	/* A run can write other bytes and set the old time: then only the bytes

@@ -58,10 +58,10 @@ scan_file(const char *thread, const char *name, const char *format, ...)
 	return got;
 }
 
-/* Opens what the call of a thread is about, if its first argument is a path, or
- * a directory and its second argument a path. -1: it is in no such call. The
- * lookup cannot hang on a file system that the run mounted: it ends at a name
- * that the kernel does not have in memory, or stays in one layer. */
+/* Opens the file that a call of a thread names, if its first argument is a
+ * path, or a directory and its second argument a path. -1: it is in no such
+ * call. The lookup cannot hang on a file system that the run mounted: it ends
+ * at a name that the kernel does not have in memory, or stays in one layer. */
 static int open_argument(const char *thread)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
