@@ -108,9 +108,10 @@ static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 	alarm = alarms_tick(&run->alarms, timestamp_monotonic_ms(), &began);
 	if (alarm)
 		give_alarm(run, alarm, began);
-	if (!child)
+	if (!child) {
 		record_unasked(run);
-	run_versions_tick(&run->run_versions, child);
+		run_versions_tick(&run->run_versions);
+	}
 	if (!run->options->copy_dir)
 		run_syncs_tick(&run->run_syncs,
 			       run_versions_marks(&run->run_versions));

@@ -15,9 +15,6 @@
 #include "guard/state/report.h"
 #include "guard/timeline/worker.h"
 
-/* Three ticks without progress: the worker is ended. */
-#define TICK_MS 200
-#define STILL_TICKS 3
 /* From one start to the next, at least. */
 #define RESTART_MS 1000
 /* Its last changes take the worker no longer. */
@@ -32,7 +29,7 @@ run_worker(const struct run_versions *d, int control_fd)
 		.root_count = d->session->root_count,
 		.rest_ms = d->rest_ms,
 		.spool_max = d->spool_max,
-		.heartbeat = d->heartbeat,
+		.marks = d->marks,
 	};
 
 	if (background_detach(
@@ -49,8 +46,6 @@ static void start_worker(struct run_versions *d)
 	pid_t pid;
 
 	d->started = timestamp_monotonic_ms();
-	d->next = d->started + TICK_MS;
-	d->stood_still = 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		       0, ends) < 0)
 		return;
@@ -67,16 +62,15 @@ static void start_worker(struct run_versions *d)
 void run_versions_begin(struct run_versions *d, const struct session *s,
 			int64_t rest_ms, uint64_t spool_max)
 {
-	void *shared =
-		mmap(NULL, 2 * sizeof(*d->heartbeat), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *shared = mmap(NULL, sizeof(*d->marks), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	*d = (struct run_versions){
 		.session = s,
 		.rest_ms = shared == MAP_FAILED ? 0 : rest_ms,
+		.marks = shared,
 		.spool_max = spool_max,
 		.control_fd = -1,
-		.heartbeat = shared,
 	};
 	if (d->rest_ms)
 		start_worker(d);
@@ -97,34 +91,24 @@ static void reap_worker(struct run_versions *d)
 	child_end(&d->worker_pid);
 }
 
-void run_versions_tick(struct run_versions *d, bool child)
+void run_versions_tick(struct run_versions *d)
 {
 	int64_t now = timestamp_monotonic_ms();
 	int status;
 
-	if (!d->rest_ms || now < d->next)
+	if (!d->rest_ms)
 		return;
 	if (!d->worker_pid) {
-		if (!child)
+		if (now >= d->started + RESTART_MS)
 			start_worker(d);
-		return;
-	}
-	d->next = now + TICK_MS;
-	d->stood_still =
-		*d->heartbeat == d->last_heartbeat ? d->stood_still + 1 : 0;
-	d->last_heartbeat = *d->heartbeat;
-	if (!child &&
-	    waitpid(d->worker_pid, &status, WNOHANG | WUNTRACED) > 0) {
+	} else if (waitpid(d->worker_pid, &status, WNOHANG | WUNTRACED) > 0) {
 		if (WIFSTOPPED(status)) {
 			(void)kill(d->worker_pid, SIGCONT);
 			return;
 		}
 		d->worker_pid = 0;
 		reap_worker(d);
-		d->next = d->started + RESTART_MS;
 	}
-	if (d->worker_pid && d->stood_still >= STILL_TICKS)
-		(void)kill(d->worker_pid, SIGKILL);
 }
 
 bool run_versions_record(struct run_versions *d, enum timeline_kind kind,
@@ -137,7 +121,7 @@ bool run_versions_record(struct run_versions *d, enum timeline_kind kind,
 
 uint64_t run_versions_marks(const struct run_versions *d)
 {
-	return d->rest_ms ? d->heartbeat[1] : 0;
+	return d->rest_ms ? *d->marks : 0;
 }
 
 void run_versions_end(struct run_versions *d)
@@ -147,6 +131,7 @@ void run_versions_end(struct run_versions *d)
 	if (!d->worker_pid)
 		return;
 	(void)send(d->control_fd, "", 1, MSG_NOSIGNAL);
+	(void)kill(d->worker_pid, SIGCONT);
 	while (poll(&fd, 1, END_MS) < 0)
 		;
 	reap_worker(d);

@@ -8,8 +8,9 @@
  *
  * The worker is a process outside of the run: the run can neither stop nor
  * reach it, and the terminal's signals do not. A process of the run waits for
- * the worker when it opens a file for writing. So a worker that stands still is
- * ended within a second, and another one begins where it ended.
+ * the worker when it opens a file for writing. So a worker that is stopped is
+ * continued at once, one that hangs ends itself within a second, and another
+ * one begins where it ended.
  */
 #ifndef GUARD_RUN_RUN_VERSIONS_H
 #define GUARD_RUN_RUN_VERSIONS_H
@@ -26,18 +27,15 @@ struct run_versions {
 	uint64_t spool_max; /* bytes */
 	pid_t worker_pid; /* 0: none */
 	int control_fd;
-	volatile uint64_t *heartbeat; /* of worker_options */
-	uint64_t last_heartbeat;
-	unsigned int stood_still; /* ticks */
-	int64_t started, next; /* monotonic ms: next tick, or next start */
+	volatile uint64_t *marks; /* of worker_options */
+	int64_t started; /* monotonic ms: the last worker */
 };
 
 /* Starts the worker. rest_ms: see worker.h; 0: no versions are kept. */
 void run_versions_begin(struct run_versions *d, const struct session *s,
 			int64_t rest_ms, uint64_t spool_max);
-/* Ends a worker that stands still, and starts another one. Also in a child of
- * guard, which cannot start one. */
-void run_versions_tick(struct run_versions *d, bool child);
+/* Continues a worker that was stopped; starts another one when it has ended. */
+void run_versions_tick(struct run_versions *d);
 /* Adds a record with a text of 1 to 1000 bytes. Returns false if no worker
  * takes it. */
 bool run_versions_record(struct run_versions *d, enum timeline_kind kind,

@@ -34,7 +34,7 @@
 
 static volatile uint64_t *watched;
 
-static void watch_heartbeat(int signal)
+static void watch_beats(int signal)
 {
 	static uint64_t last;
 	static int times;
@@ -47,14 +47,14 @@ static void watch_heartbeat(int signal)
 }
 
 /* All leases end with the process. */
-static void start_watchdog(volatile uint64_t *heartbeat)
+static void start_watchdog(volatile uint64_t *beats)
 {
 	const struct itimerval every = {{0, WATCHDOG_MS * 1000},
 					{0, WATCHDOG_MS * 1000}};
-	struct sigaction act = {.sa_handler = watch_heartbeat,
+	struct sigaction act = {.sa_handler = watch_beats,
 				.sa_flags = SA_RESTART};
 
-	watched = heartbeat;
+	watched = beats;
 	(void)sigaction(SIGALRM, &act, NULL);
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 }
@@ -177,7 +177,7 @@ static int loop(struct worker *w, struct err *err)
 		}
 		if (flush(w, err) < 0)
 			return -err->num;
-		w->options->heartbeat[1] += fds[2].revents != 0;
+		*w->options->marks += fds[2].revents != 0;
 	}
 	marks_end(&w->marks, &w->out);
 	worker_hold_text(w, TIMELINE_END, 0, "", 0, "");
@@ -223,7 +223,7 @@ int worker_run(const struct worker_options *options)
 	struct err err;
 
 	w->options = options;
-	start_watchdog(options->heartbeat);
+	start_watchdog(&w->beats);
 	if (open_worker(w, &err) == 0 && loop(w, &err) == 0)
 		return 0;
 	(void)send(options->control_fd, err.text, strlen(err.text),

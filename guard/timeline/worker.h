@@ -28,9 +28,7 @@ struct worker_options {
 	size_t root_count; /* as in session.h */
 	int64_t rest_ms; /* a file rests after so long without a change */
 	uint64_t spool_max; /* bytes */
-	/* Rises while the worker works: the supervisor ends a worker whose
-	 * number stands still. */
-	volatile uint64_t *heartbeat; /* [1] grows with each mark */
+	volatile uint64_t *marks; /* shared: grows with each mark */
 };
 
 /* Works until the run has ended. Returns the exit status of the process. A

@@ -163,7 +163,7 @@ static bool may_copy_on(void *arg)
 		worker_hold_breathe(k->w);
 		return true;
 	}
-	(*k->w->options->heartbeat)++;
+	k->w->beats++;
 	return k->small && (k->why == KEEP_SAMPLE ||
 			    timestamp_monotonic_ms() < k->deadline);
 }
@@ -340,7 +340,7 @@ void worker_hold_breathe(struct worker *w)
 	ssize_t len;
 	size_t i;
 
-	(*w->options->heartbeat)++;
+	w->beats++;
 	len = read(w->signal_fd, infos, sizeof(infos));
 	if (len <= 0)
 		return;

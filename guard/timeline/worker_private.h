@@ -98,6 +98,7 @@ struct worker_storm {
 
 struct worker {
 	const struct worker_options *options;
+	volatile uint64_t beats; /* for the watchdog: it works */
 	struct timeline_writer out;
 	struct marks marks;
 	int marks_fd, inotify_fd, signal_fd, spool_fd;

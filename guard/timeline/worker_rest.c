@@ -11,7 +11,7 @@
 #define OPEN_MAX_MS 2000
 #define SAMPLE_SHARE 20
 /* Beyond the limit of descriptors copies are made for so long each time. */
-#define DROP_MS 25
+#define DROP_MS 50
 #define DROP_EVERY_MS 100
 
 /* The oldest hold makes room for a new one; then files that wait. False: the
@@ -139,9 +139,9 @@ int64_t worker_rest_due(struct worker *w)
 		int64_t now = timestamp_monotonic_ms();
 
 		before = TAILQ_PREV(f, worker_files, entry);
-		if (f->due <= now && !make_room(w, now))
-			return now + DROP_MS;
-		if (f->due <= now) {
+		if (f->due <= now && f->fd < 0 && !make_room(w, now)) {
+			f->due = now + DROP_MS;
+		} else if (f->due <= now) {
 			try_to_hold(w, f, now);
 			worker_hold_breathe(w);
 		}
