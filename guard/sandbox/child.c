@@ -127,8 +127,7 @@ static int lock_down_pid1(struct setup *s, struct err *err)
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return fail_errno(err, "close pid 1");
 	if ((s->policy->strict ? landlock_writes(err) : landlock_scope(err)) <
-		    0 ||
-	    filter_load(f->arguments.data, f->arguments.len, err) < 0)
+	    0)
 		return -err->num;
 	return filter_load(f->calls.data, f->calls.len, err);
 }

@@ -52,7 +52,6 @@
 void filters_free(struct filters *f)
 {
 	buf_free(&f->calls);
-	buf_free(&f->arguments);
 	buf_free(&f->notifier);
 }
 
@@ -108,7 +107,7 @@ static void end_arch_block(struct buf *to, size_t start)
 	jump->k = (uint32_t)((to->len - start) / sizeof(*jump));
 }
 
-/* ---- the filter of calls ---- */
+/* ---- calls ---- */
 
 int filter_call_number(uint32_t arch, const char *name)
 {
@@ -209,38 +208,7 @@ static void emit_actions(struct buf *to, uint32_t arch, const uint32_t *actions)
 	emit_tree(to, ranges, count);
 }
 
-static void emit_calls(struct buf *to, uint32_t arch,
-		       const struct filter_options *w)
-{
-	uint32_t actions[NUMBERS];
-
-	set_syscall_actions(actions, arch, w);
-	emit_load(to, offsetof(struct seccomp_data, nr));
-#ifdef X32_BIT
-	/* Debuggers set the number -1 to skip a call. */
-	emit_skip_unless(to, 0xFFFFFFFFu);
-	emit_return(to, REFUSE(ENOSYS));
-#endif
-	emit_actions(to, arch, actions);
-}
-
-static void make_call_filter(const struct filter_options *w, struct buf *to)
-{
-	size_t other = start_arch_block(to, ARCH);
-
-	emit_calls(to, NATIVE, w);
-	end_arch_block(to, other);
-#ifdef X32_BIT
-	if (w->i386) {
-		other = start_arch_block(to, AUDIT_ARCH_I386);
-		emit_calls(to, SCMP_ARCH_X86, w);
-		end_arch_block(to, other);
-	}
-#endif
-	emit_return(to, SECCOMP_RET_KILL_PROCESS);
-}
-
-/* ---- the filter of arguments ---- */
+/* ---- arguments ---- */
 
 /* Instructions up to end_syscall_block() apply to the call nr. */
 static size_t start_syscall_block(struct buf *to, int nr)
@@ -444,10 +412,10 @@ static void restrict_socket(struct buf *to, const struct syscall_numbers *n)
 			 SECCOMP_RET_ALLOW, REFUSE(EAFNOSUPPORT));
 }
 
+/* Each call whose arguments are checked is allowed otherwise. */
 static void emit_arguments(struct buf *to, const struct syscall_numbers *n,
 			   bool nested)
 {
-	emit_load(to, offsetof(struct seccomp_data, nr));
 	restrict_ioctl(to, n);
 	restrict_socket(to, n);
 	if (!nested) {
@@ -459,19 +427,39 @@ static void emit_arguments(struct buf *to, const struct syscall_numbers *n,
 	restrict_mknod(to, n);
 	restrict_personality(to, n);
 	answer_inside(to, n);
-	emit_return(to, SECCOMP_RET_ALLOW);
 }
 
-static void make_argument_filter(const struct filter_options *w, struct buf *to)
+static void emit_calls(struct buf *to, uint32_t arch,
+		       const struct syscall_numbers *n,
+		       const struct filter_options *w)
+{
+	uint32_t actions[NUMBERS];
+
+	set_syscall_actions(actions, arch, w);
+	emit_load(to, offsetof(struct seccomp_data, nr));
+#ifdef X32_BIT
+	/* Debuggers set the number -1 to skip a call. */
+	emit_skip_unless(to, 0xFFFFFFFFu);
+	emit_return(to, REFUSE(ENOSYS));
+#endif
+	/* The frequent one of the calls for which the kernel executes all
+	 * programs: see filter.h. */
+	emit_skip_unless(to, (uint32_t)filter_call_number(arch, "openat"));
+	emit_return(to, actions[filter_call_number(arch, "openat")]);
+	emit_arguments(to, n, w->nested);
+	emit_actions(to, arch, actions);
+}
+
+static void make_call_filter(const struct filter_options *w, struct buf *to)
 {
 	size_t other = start_arch_block(to, ARCH);
 
-	emit_arguments(to, &native, w->nested);
+	emit_calls(to, NATIVE, &native, w);
 	end_arch_block(to, other);
 #ifdef X32_BIT
 	if (w->i386) {
 		other = start_arch_block(to, AUDIT_ARCH_I386);
-		emit_arguments(to, &i386, w->nested);
+		emit_calls(to, SCMP_ARCH_X86, &i386, w);
 		end_arch_block(to, other);
 	}
 #endif
@@ -647,7 +635,6 @@ int filters_make(const struct filter_options *w, struct filters *ret,
 	struct filters f = {0};
 
 	make_call_filter(w, &f.calls);
-	make_argument_filter(w, &f.arguments);
 	make_notifier_filter(&f.notifier);
 	if (f.calls.len / sizeof(struct sock_filter) > BPF_MAXINSNS) {
 		filters_free(&f);

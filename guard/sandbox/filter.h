@@ -1,19 +1,18 @@
 /*
- * The seccomp programs of a run. pid 1 loads two of them with filter_load(),
- * first `arguments`, then `calls`:
+ * The seccomp programs of a run. pid 1 loads `calls` with filter_load(), which
+ * holds for the command as well. It refuses arguments of a few calls, and
+ * decides for the others by their number: allowed, EPERM, or ENOSYS for calls
+ * in no list. i386 and x32 calls, which would bypass the numbers, end the
+ * process. (In a libseccomp filter an unconditional ALLOW silently removes the
+ * rules on arguments: TIOCSTI was allowed.)
  *
- *	calls		decides by the number of the call: allowed, EPERM, or
- *			ENOSYS for calls in no list. i386 and x32 calls, which
- *			would bypass the numbers, end the process.
- *	arguments	refuses arguments of a few calls that `calls` allows.
- *
- * They are separate, so that neither can cancel the other: the kernel takes the
- * stricter action of the two. (In a single libseccomp filter an unconditional
- * ALLOW silently removes the rules on arguments: TIOCSTI was allowed.)
- *
- * The third, `notifier`, is only for the command. It refuses nothing, but
+ * The other one, `notifier`, is only for the command. It refuses nothing, but
  * notifies pid 1 before a rename, before a file is overwritten in a way that
  * passes a lease by, and before the exit of a failed program (notifier.h).
+ *
+ * The kernel executes each program of a process for each call that one of them
+ * does not always allow. openat(2) is such a call because of the notifier, so
+ * there are only two programs, and both decide on it first.
  *
  * The programs are generated here as BPF in 0.1 ms; libseccomp takes 4 ms, as
  * long as all other steps of the start. libseccomp provides the numbers.
@@ -30,7 +29,6 @@
 
 struct filters {
 	struct buf calls; /* arrays of struct sock_filter */
-	struct buf arguments;
 	struct buf notifier;
 };
 

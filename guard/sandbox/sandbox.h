@@ -1,6 +1,6 @@
 /*
  * The sandbox of a run. It starts a command in new namespaces, without
- * capabilities, behind two seccomp filters, on a root assembled for it; relays
+ * capabilities, behind a seccomp filter, on a root assembled for it; relays
  * its terminal and signals; ends all processes that it leaves behind.
  *
  *	sandbox_start()	  namespaces, mounts, filters: setup is complete, the

@@ -1,7 +1,7 @@
 /*
- * Writes the two seccomp programs of a run to files, for bwrap to load:
+ * Writes the seccomp program of a run to a file, for bwrap to load:
  *
- *	filters CALLS ARGUMENTS
+ *	filters CALLS
  */
 #include <err.h>
 #include <stdio.h>
@@ -23,12 +23,11 @@ int main(int argc, char **argv)
 	struct filters filters = {0};
 	struct err e;
 
-	if (argc != 3)
-		errx(2, "usage: filters CALLS ARGUMENTS");
+	if (argc != 2)
+		errx(2, "usage: filters CALLS");
 	if (filters_make(&wishes, &filters, &e) < 0)
 		errx(1, "%s", e.text);
 	put(argv[1], &filters.calls);
-	put(argv[2], &filters.arguments);
 	filters_free(&filters);
 	return 0;
 }

@@ -70,7 +70,7 @@ compile() {
 			say "bench: cannot build $name: its rows are left out"
 	done
 	[ ! -x "$work/bin/filters" ] ||
-		"$work/bin/filters" "$work/bin/calls" "$work/bin/arguments" ||
+		"$work/bin/filters" "$work/bin/calls" ||
 		rm -f "$work/bin/calls"
 	${CC:-cc} -O2 -std=gnu11 -D_GNU_SOURCE -static \
 		-o "$work/bin/payload" "$here/payload.c"

@@ -4,7 +4,7 @@
 
 # measure_runs COMMAND: bare, in bwrap and in guard, in both directories. bwrap
 # gets the same setup as guard: all namespaces, the second user namespace too,
-# private directories, writable paths, and the same two seccomp programs.
+# private directories, writable paths, and the same seccomp program.
 measure_runs() {
 	payload=$1
 	set --
@@ -17,14 +17,14 @@ measure_runs() {
 		have bwrap || continue
 		set -- "$@" ';;' "bwrap-$folder" -d "$path"
 		[ ! -e "$bin/calls" ] ||
-			set -- "$@" -f "$bin/calls" -f "$bin/arguments"
+			set -- "$@" -f "$bin/calls"
 		set -- "$@" bwrap --unshare-all --share-net --unshare-user \
 			--disable-userns --new-session --die-with-parent \
 			--ro-bind / / --dev /dev --proc /proc --tmpfs /tmp \
 			--tmpfs /var/tmp --tmpfs /run --bind "$HOME" "$HOME" \
 			--bind "$path" "$path" --chdir "$path"
 		[ ! -e "$bin/calls" ] ||
-			set -- "$@" --add-seccomp-fd 3 --add-seccomp-fd 4
+			set -- "$@" --add-seccomp-fd 3
 		set -- "$@" "$payload"
 	done
 	measure 41 45 -w 1 "$@"

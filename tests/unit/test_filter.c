@@ -133,10 +133,14 @@ static void compare_all(bool nested)
 	struct filters f = make(nested);
 	int nr;
 
-	for (nr = 0; nr < 2000; nr++)
-		if (ask(&f.calls, nr, 0, 0, 0) != expected(nr, nested))
-			fail_msg("call %d: %#x", nr,
-				 ask(&f.calls, nr, 0, 0, 0));
+	/* With arguments that no call is refused for. */
+	for (nr = 0; nr < 2000; nr++) {
+		bool sockets = nr == SYS_socket || nr == SYS_socketpair;
+		uint32_t got = ask(&f.calls, nr, sockets ? AF_UNIX : 0, 0, 0);
+
+		if (got != expected(nr, nested))
+			fail_msg("call %d: %#x", nr, got);
+	}
 	filters_free(&f);
 }
 
@@ -194,7 +198,6 @@ static void other_machines_calls_end_the_process(void **state)
 
 	(void)state;
 	assert_int_equal(run(&f.calls, &data), SECCOMP_RET_KILL_PROCESS);
-	assert_int_equal(run(&f.arguments, &data), SECCOMP_RET_KILL_PROCESS);
 #ifdef __x86_64__
 	assert_int_equal(ask(&f.calls, 0x40000000 | 39, 0, 0, 0),
 			 SECCOMP_RET_KILL_PROCESS);
@@ -218,18 +221,18 @@ static void no_bit_above_32_walks_around_an_argument(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		assert_int_equal(ask(&f.arguments, SYS_ioctl, 0, bad[i], 0),
+		assert_int_equal(ask(&f.calls, SYS_ioctl, 0, bad[i], 0),
 				 refused(EPERM));
 		for (bit = 32; bit < 64; bit++)
-			assert_int_equal(ask(&f.arguments, SYS_ioctl, 0,
+			assert_int_equal(ask(&f.calls, SYS_ioctl, 0,
 					     bad[i] | 1ULL << bit, 0),
 					 refused(EPERM));
 	}
-	assert_int_equal(ask(&f.arguments, SYS_ioctl, 0, TIOCGWINSZ, 0),
+	assert_int_equal(ask(&f.calls, SYS_ioctl, 0, TIOCGWINSZ, 0),
 			 SECCOMP_RET_ALLOW);
-	assert_int_equal(ask(&f.arguments, SYS_unshare,
-			     CLONE_NEWUSER | 1ULL << 40, 0, 0),
-			 refused(EPERM));
+	assert_int_equal(
+		ask(&f.calls, SYS_unshare, CLONE_NEWUSER | 1ULL << 40, 0, 0),
+		refused(EPERM));
 	filters_free(&f);
 }
 
@@ -243,19 +246,18 @@ static void each_namespace_flag_alone_is_refused(void **state)
 
 	(void)state;
 	for (i = 0; i < 7; i++) {
-		assert_int_equal(
-			ask(&f.arguments, SYS_clone, flags[i] | 17, 0, 0),
-			refused(EPERM));
-		assert_int_equal(ask(&f.arguments, SYS_unshare, flags[i], 0, 0),
+		assert_int_equal(ask(&f.calls, SYS_clone, flags[i] | 17, 0, 0),
 				 refused(EPERM));
-		assert_int_equal(ask(&n.arguments, SYS_unshare, flags[i], 0, 0),
+		assert_int_equal(ask(&f.calls, SYS_unshare, flags[i], 0, 0),
+				 refused(EPERM));
+		assert_int_equal(ask(&n.calls, SYS_unshare, flags[i], 0, 0),
 				 SECCOMP_RET_ALLOW);
 	}
 	/* CLONE_NEWTIME; in clone(2) the same bit is part of the signal */
-	assert_int_equal(ask(&f.arguments, SYS_unshare, 0x80, 0, 0),
+	assert_int_equal(ask(&f.calls, SYS_unshare, 0x80, 0, 0),
 			 refused(EPERM));
 	assert_int_equal(
-		ask(&f.arguments, SYS_clone, CLONE_VM | CLONE_FS | 17, 0, 0),
+		ask(&f.calls, SYS_clone, CLONE_VM | CLONE_FS | 17, 0, 0),
 		SECCOMP_RET_ALLOW);
 	filters_free(&f);
 	filters_free(&n);
@@ -271,13 +273,13 @@ static void only_four_families_of_sockets_are_left(void **state)
 		bool good = family == AF_UNIX || family == AF_INET ||
 			    family == AF_INET6 || family == AF_NETLINK;
 
-		assert_int_equal(ask(&f.arguments, SYS_socket, family, 1, 0),
+		assert_int_equal(ask(&f.calls, SYS_socket, family, 1, 0),
 				 good ? SECCOMP_RET_ALLOW
 				      : refused(EAFNOSUPPORT));
 	}
-	assert_int_equal(ask(&f.arguments, SYS_socket, AF_NETLINK, 3, 9),
+	assert_int_equal(ask(&f.calls, SYS_socket, AF_NETLINK, 3, 9),
 			 refused(EPROTONOSUPPORT));
-	assert_int_equal(ask(&f.arguments, SYS_socket, AF_INET, 1, 6),
+	assert_int_equal(ask(&f.calls, SYS_socket, AF_INET, 1, 6),
 			 SECCOMP_RET_ALLOW);
 	filters_free(&f);
 }
@@ -290,7 +292,7 @@ static void only_tcp_udp_and_ping_are_left_of_the_internet(void **state)
 
 	(void)state;
 	for (kind = 0; kind < 12; kind++)
-		assert_int_equal(ask(&f.arguments, SYS_socket, AF_INET6,
+		assert_int_equal(ask(&f.calls, SYS_socket, AF_INET6,
 				     kind | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
 				 kind >= SOCK_STREAM && kind <= SOCK_RAW
 					 ? SECCOMP_RET_ALLOW
@@ -301,10 +303,10 @@ static void only_tcp_udp_and_ping_are_left_of_the_internet(void **state)
 		uint32_t answer =
 			good ? SECCOMP_RET_ALLOW : refused(EPROTONOSUPPORT);
 
-		assert_int_equal(ask(&f.arguments, SYS_socket, AF_INET,
-				     SOCK_DGRAM, protocol),
+		assert_int_equal(ask(&f.calls, SYS_socket, AF_INET, SOCK_DGRAM,
+				     protocol),
 				 answer);
-		assert_int_equal(ask(&f.arguments, SYS_socket, AF_INET6 | high,
+		assert_int_equal(ask(&f.calls, SYS_socket, AF_INET6 | high,
 				     SOCK_STREAM | high, protocol | high),
 				 answer);
 	}
@@ -317,13 +319,13 @@ static void no_device_node_can_be_made(void **state)
 	int nr = SYS_mknodat;
 
 	(void)state;
-	assert_int_equal(ask(&f.arguments, nr, 0, 0, S_IFCHR | 0600),
+	assert_int_equal(ask(&f.calls, nr, 0, 0, S_IFCHR | 0600),
 			 refused(EPERM));
-	assert_int_equal(ask(&f.arguments, nr, 0, 0, S_IFBLK | 0600),
+	assert_int_equal(ask(&f.calls, nr, 0, 0, S_IFBLK | 0600),
 			 refused(EPERM));
-	assert_int_equal(ask(&f.arguments, nr, 0, 0, S_IFIFO | 0600),
+	assert_int_equal(ask(&f.calls, nr, 0, 0, S_IFIFO | 0600),
 			 SECCOMP_RET_ALLOW);
-	assert_int_equal(ask(&f.arguments, nr, 0, 0, 0644), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f.calls, nr, 0, 0, 0644), SECCOMP_RET_ALLOW);
 	filters_free(&f);
 }
 
@@ -336,9 +338,9 @@ static void prctl_says_that_this_is_a_run(void **state)
 	assert_false(inside_run());
 	assert_int_equal(filters_make(&(struct filter_options){0}, &f, &err),
 			 0);
-	assert_int_equal(ask(&f.arguments, SYS_prctl, INSIDE_OPTION, 0, 0),
+	assert_int_equal(ask(&f.calls, SYS_prctl, INSIDE_OPTION, 0, 0),
 			 SECCOMP_RET_ERRNO | INSIDE_ERRNO);
-	assert_int_equal(ask(&f.arguments, SYS_prctl, PR_SET_NAME, 0, 0),
+	assert_int_equal(ask(&f.calls, SYS_prctl, PR_SET_NAME, 0, 0),
 			 SECCOMP_RET_ALLOW);
 	filters_free(&f);
 }
@@ -348,11 +350,11 @@ static void an_executable_stack_is_no_personality(void **state)
 	struct filters f = make(false);
 
 	(void)state;
-	assert_int_equal(ask(&f.arguments, SYS_personality, 0x0400000, 0, 0),
+	assert_int_equal(ask(&f.calls, SYS_personality, 0x0400000, 0, 0),
 			 refused(EPERM));
-	assert_int_equal(ask(&f.arguments, SYS_personality, 0x0040000, 0, 0),
+	assert_int_equal(ask(&f.calls, SYS_personality, 0x0040000, 0, 0),
 			 SECCOMP_RET_ALLOW);
-	assert_int_equal(ask(&f.arguments, SYS_personality, 0xffffffff, 0, 0),
+	assert_int_equal(ask(&f.calls, SYS_personality, 0xffffffff, 0, 0),
 			 SECCOMP_RET_ALLOW);
 	filters_free(&f);
 }

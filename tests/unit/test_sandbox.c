@@ -588,7 +588,7 @@ static void every_right_is_gone(void **state)
 					    "CapAmb:\t0000000000000000\n"
 					    "NoNewPrivs:\t1\n"
 					    "Seccomp:\t2\n"
-					    "Seccomp_filters:\t3\n"
+					    "Seccomp_filters:\t2\n"
 					    "0\nguard\n500\n");
 }
 
