@@ -1,5 +1,6 @@
 #include "guard/retention/retire.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -30,8 +31,11 @@ static int trash_run(struct context *c, struct session *s, const char *reason,
 		     struct err *err)
 {
 	struct err why;
+	int got = import_now(s, true, false, &why);
 
-	if (import_now(s, true, &why) < 0)
+	/* One at work completes it: with idle priority, so that a wait could
+	 * take long. */
+	if (got < 0 && got != -EWOULDBLOCK)
 		report_warning("versions during run %s could not be stored, "
 			       "and go in %d days: %s",
 			       session_label(s), TRASH_DAYS, why.text);

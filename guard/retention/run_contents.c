@@ -117,7 +117,7 @@ static int maintain_run(struct visit *v, struct session *s, struct contents *c,
 	if (s && s->live)
 		return 0;
 	if (s && import_is_due(s->fd, 0))
-		return import_run(v->store, s, true, err);
+		return import_run(v->store, s, true, true, err);
 	if (!decided || decided > v->before || !contents_snapshot(c)->seq ||
 	    strcmp(contents_snapshot(c)->message, THINNED) == 0)
 		return 0;

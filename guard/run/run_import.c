@@ -71,6 +71,6 @@ void run_import_rest(const struct session *s, bool wait)
 		return;
 	if (!wait)
 		(void)import_start(s, true);
-	else if (import_now(s, true, &err) < 0)
+	else if (import_now(s, true, true, &err) < 0)
 		report_error(&err);
 }

@@ -128,13 +128,12 @@ static int import_contents(struct contents *c, bool ended, struct err *err)
 }
 
 int import_run(struct store *store, const struct session *s, bool ended,
-	       struct err *err)
+	       bool wait, struct err *err)
 {
 	struct contents *c = NULL;
-	auto_close int lock = -1;
+	auto_close int lock = contents_lock(s->fd, wait, err);
 	int got;
 
-	lock = contents_lock(s->fd, ended, err);
 	if (lock < 0)
 		return lock;
 	if (contents_open(&c, store, s, err) < 0)
@@ -144,7 +143,7 @@ int import_run(struct store *store, const struct session *s, bool ended,
 	return got;
 }
 
-int import_now(const struct session *s, bool ended, struct err *err)
+int import_now(const struct session *s, bool ended, bool wait, struct err *err)
 {
 	AUTO(store) struct store *store = NULL;
 	struct state state;
@@ -156,7 +155,7 @@ int import_now(const struct session *s, bool ended, struct err *err)
 		return -err->num;
 	/* A part of the disk stays free for the run's own records. */
 	store_limit(store, UINT64_MAX, 0);
-	return import_run(store, s, ended, err);
+	return import_run(store, s, ended, wait, err);
 }
 
 pid_t import_start(const struct session *s, bool ended)
@@ -174,7 +173,7 @@ pid_t import_start(const struct session *s, bool ended)
 		if (background_enter("guard-importer",
 				     (int *const[]){&session.fd}, 1) < 0)
 			_exit(EIO);
-		_exit(-import_now(&session, ended, &err));
+		_exit(-import_now(&session, ended, ended, &err));
 	}
 	(void)context_restore_signals(&before);
 	return pid;

@@ -17,12 +17,11 @@ bool import_is_due(int run_fd, uint64_t bytes);
 
 /* The run has a timeline. ended: it is not live. Its records are stored, too,
  * and the contents that stand in its result or layer. Returns 0, or a negative
- * errno; -EWOULDBLOCK: another process imports, and the run is live. */
+ * errno; -EWOULDBLOCK: another process imports, and is not waited for. */
 int import_run(struct store *store, const struct session *s, bool ended,
-	       struct err *err);
-
+	       bool wait, struct err *err);
 /* The same with the user's store; nothing, if the run has no timeline. */
-int import_now(const struct session *s, bool ended, struct err *err);
+int import_now(const struct session *s, bool ended, bool wait, struct err *err);
 /* In a process of its own, with idle priority, which may outlive this one. Its
  * pid, or -1; it exits with 0 or the errno of its failure. */
 pid_t import_start(const struct session *s, bool ended);

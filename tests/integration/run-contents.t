@@ -99,7 +99,8 @@ gives 0 'purge of a directory called contents' \
 ok 'leaves other versions alone' has "$rundir" one
 
 gives 0 'the store verifies' guard verify --read-data
-gives 0 'discard works' guard discard -y
+gives 0 'discard does not wait for an import' \
+	flock "$rundir/timeline/lock" timeout 20 guard discard -y
 settle
 gives 0 'undo restores the run' guard undo -y
 ok 'with its versions' has "$rundir" one

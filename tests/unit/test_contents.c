@@ -273,7 +273,7 @@ static bool import_killed(struct place *p, bool ended, unsigned int at,
 		calls_unsynced = true;
 		calls.at = at;
 		calls.after = after;
-		if (import_run(store, &p->lab.s, ended, &err) < 0) {
+		if (import_run(store, &p->lab.s, ended, ended, &err) < 0) {
 			print_error("%s\n", err.text);
 			_exit(1);
 		}
@@ -348,15 +348,15 @@ static void test_one_at_a_time(void **state)
 	spool(p, number, "one");
 	lock = contents_lock(p->lab.s.fd, false, &err);
 	assert_true(lock >= 0);
-	assert_int_equal(import_run(p->store, &p->lab.s, false, &err),
+	assert_int_equal(import_run(p->store, &p->lab.s, false, false, &err),
 			 -EWOULDBLOCK);
 	assert_true(import_is_due(p->lab.s.fd, 0));
 	lock_release(&lock);
-	ok(import_run(p->store, &p->lab.s, false, &err));
+	ok(import_run(p->store, &p->lab.s, false, false, &err));
 	assert_false(import_is_due(p->lab.s.fd, 0));
 	/* A copy that is still being written is no content. */
 	assert_int_equal(lab_file(p->spool, "9.part", "half"), 0);
-	ok(import_run(p->store, &p->lab.s, false, &err));
+	ok(import_run(p->store, &p->lab.s, false, false, &err));
 	assert_true(fd_exists(p->spool, "9.part"));
 }
 
@@ -537,7 +537,7 @@ static void test_dropped(void **state)
 	third = put(p, "a", "three");
 	/* Opened before: the import is another process's. */
 	ok(contents_open(&c, p->store, &p->lab.s, &err));
-	ok(import_run(p->store, &p->lab.s, true, &err));
+	ok(import_run(p->store, &p->lab.s, true, true, &err));
 	/* Again in the spool: an import was killed before the removal. */
 	spool(p, first, "one");
 	assert_int_equal(
@@ -576,7 +576,7 @@ static void test_dropped(void **state)
 	assert_content(c, third, "three");
 	contents_close(&c);
 	/* The number of the snapshot is still that of the run's directory. */
-	ok(import_run(p->store, &p->lab.s, true, &err));
+	ok(import_run(p->store, &p->lab.s, true, true, &err));
 	ok(contents_open(&c, p->store, &p->lab.s, &err));
 	assert_content(c, third, "three");
 	contents_close(&c);
