@@ -62,7 +62,9 @@ static int load_snapshot(struct store *store, int run_fd, const char *run_id,
 	if (got == 0 && strcmp(s.reason, CATALOG_TIMELINE) == 0 &&
 	    strcmp(s.run_id, run_id) == 0)
 		*ret = TAKE(s);
-	return 0;
+	/* The importer may have written its packs after the store was opened.
+	 */
+	return ret->seq ? store_refresh(store, err) : 0;
 }
 
 static struct contents *new_contents(struct store *store)
@@ -343,8 +345,8 @@ static int load_states(struct contents *c, struct err *err)
 	return 0;
 }
 
-static int take_from_states(struct contents *c, const struct timeline_record *r,
-			    struct entry *ret, struct err *err)
+int contents_from_states(struct contents *c, const struct timeline_record *r,
+			 struct entry *ret, struct err *err)
 {
 	size_t i;
 
@@ -360,8 +362,7 @@ static int take_from_states(struct contents *c, const struct timeline_record *r,
 			return -err->num;
 		if (!is_of_record(&e, r))
 			continue;
-		if (ret)
-			*ret = TAKE(e);
+		*ret = TAKE(e);
 		return 1;
 	}
 	return 0;
@@ -447,8 +448,6 @@ int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 		got = take_spooled(c, number, ret ? &e : NULL, err);
 	if (got == 0)
 		got = contents_standing(c, number, ret ? &e : NULL, err);
-	if (got == 0)
-		got = take_from_states(c, r, ret ? &e : NULL, err);
 	if (got <= 0 || !ret)
 		return got;
 	*ret = (struct entry){

@@ -8,8 +8,8 @@
  *	got = contents_entry(c, number, &entry, &err)
  *	contents_close(&c)
  *
- * A content lies in the store, in timeline/spool, or still in the layer, in the
- * run's stored result or in an earlier state of the run that the store has.
+ * A content lies in the store, in timeline/spool, or still in the layer or in
+ * the run's stored result.
  *contents_entry() stores it if it is not stored yet: the store must be open for
  *writing. The caller has suspended a live run.
  *
@@ -65,5 +65,10 @@ const struct timeline_record *contents_record(const struct contents *c,
  */
 int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 		   struct err *err);
+/* 1: the same from an earlier state of the run that the store has: the end of
+ * an earlier command, or the state before a rewind. By path, size and mtime of
+ * the record. */
+int contents_from_states(struct contents *c, const struct timeline_record *r,
+			 struct entry *ret, struct err *err);
 
 #endif

@@ -278,7 +278,10 @@ static int make_entry(struct state_maker *m, const struct timeline_record *r,
 	m->lost->files += S_ISREG(r->mode);
 	if (S_ISREG(r->mode))
 		got = contents_entry(m->contents, r->content, ret, err);
-	else if (lookup_find(&m->in_base, r->path, &base, err) < 0)
+	if (S_ISREG(r->mode) && got == 0)
+		got = contents_from_states(m->contents, r, ret, err);
+	else if (!S_ISREG(r->mode) &&
+		 lookup_find(&m->in_base, r->path, &base, err) < 0)
 		got = -err->num;
 	if (got < 0)
 		return got;
