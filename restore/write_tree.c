@@ -13,34 +13,19 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/entry_compare.h"
-#include "restore/path_cursor.h"
 #include "snapshot/store/content.h"
-
-/* The first written name of a group of hard links. */
-struct written_link {
-	uint64_t group;
-	const char *path;
-};
 
 struct tree_write {
 	struct store *store;
-	struct path_cursor cursor;
-	VEC(struct written_link) links;
+	int root_fd;
 };
 
-static void tree_write_free(struct tree_write *w)
-{
-	VEC_FREE(&w->links);
-	path_cursor_free(&w->cursor);
-}
-
-/* As path_cursor_parent(). The owner, who is not root, gets the permission to
+/* As beneath_parent(). The owner, who is not root, gets the permission to
  * change names in the directory; it gets its mode at the end. */
 static int open_parent(struct tree_write *w, const char *path,
 		       const char **ret_name, struct err *err)
 {
-	auto_close int dir =
-		path_cursor_parent(&w->cursor, path, ret_name, err);
+	auto_close int dir = beneath_parent(w->root_fd, path, ret_name, err);
 	struct meta m;
 
 	if (dir < 0 || faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0 ||
@@ -76,16 +61,6 @@ static int remove_entry(struct tree_write *w, const struct difference *d,
 	return fail_errno(err, "delete it");
 }
 
-static const char *find_written_link(const struct tree_write *w, uint64_t group)
-{
-	size_t i;
-
-	for (i = w->links.count; group && i-- > 0;)
-		if (w->links.items[i].group == group)
-			return w->links.items[i].path;
-	return NULL;
-}
-
 static int make_file(struct tree_write *w, int dir, const struct entry *e,
 		     struct err *err)
 {
@@ -115,23 +90,10 @@ static int make_special(struct tree_write *w, int dir, const struct entry *e,
 		      : entry_apply_meta(w->store, fd, e, err);
 }
 
-static int link_written(struct tree_write *w, int dir, const char *path,
-			struct err *err)
-{
-	const char *name;
-	auto_close int from = path_cursor_parent(&w->cursor, path, &name, err);
-
-	if (from < 0)
-		return from;
-	return linkat(from, name, dir, WRITE_TREE_TEMP, 0) < 0
-		       ? fail_errno(err, "link it to %s", text_quote(path))
-		       : 0;
-}
-
 static int replace_entry(struct tree_write *w, const struct difference *d,
 			 struct err *err)
 {
-	const char *name, *other = find_written_link(w, d->b.link_group);
+	const char *name;
 	auto_close int dir = open_parent(w, d->path, &name, err);
 	int got;
 
@@ -139,16 +101,12 @@ static int replace_entry(struct tree_write *w, const struct difference *d,
 		return dir;
 	/* A call that was killed may have left it. */
 	(void)unlinkat(dir, WRITE_TREE_TEMP, 0);
-	got = other		   ? link_written(w, dir, other, err)
-	      : S_ISREG(d->b.mode) ? make_file(w, dir, &d->b, err)
-				   : make_special(w, dir, &d->b, err);
+	got = S_ISREG(d->b.mode) ? make_file(w, dir, &d->b, err)
+				 : make_special(w, dir, &d->b, err);
 	if (got == 0 && renameat(dir, WRITE_TREE_TEMP, dir, name) < 0)
 		got = fail_errno(err, "replace it");
 	if (got < 0)
 		(void)unlinkat(dir, WRITE_TREE_TEMP, 0);
-	else if (d->b.link_group && !other)
-		*VEC_ADD(&w->links) = (struct written_link){
-			.group = d->b.link_group, .path = d->path};
 	return got;
 }
 
@@ -169,7 +127,7 @@ static int make_dir(struct tree_write *w, const char *path, struct err *err)
 static int apply_meta(struct tree_write *w, const struct difference *d,
 		      struct err *err)
 {
-	auto_close int fd = path_cursor_open(&w->cursor, d->path, O_PATH, err);
+	auto_close int fd = beneath_open(w->root_fd, d->path, O_PATH, 0, err);
 
 	return fd < 0 ? fd : entry_apply_meta(w->store, fd, &d->b, err);
 }
@@ -185,17 +143,14 @@ static int write_entry(struct tree_write *w, const struct difference *d,
 	if (!mode)
 		return 0;
 	if (S_ISDIR(mode)) {
-		auto_close int fd =
-			S_ISDIR(d->a.mode)
-				? path_cursor_open(&w->cursor, d->path, O_PATH,
-						   err)
-				: -ENOENT;
+		auto_close int fd = S_ISDIR(d->a.mode)
+					    ? beneath_open(w->root_fd, d->path,
+							   O_PATH, 0, err)
+					    : -ENOENT;
 
 		return fd < 0 ? make_dir(w, d->path, err) : 0;
 	}
-	/* One of several hard links is written anew, and the others linked to
-	 * it. */
-	if (d->a.mode && !d->b.link_group && entry_same_content(&d->a, &d->b))
+	if (d->a.mode && entry_same_content(&d->a, &d->b))
 		got = apply_meta(w, d, err);
 	if (got != -ENOENT)
 		return got;
@@ -204,42 +159,31 @@ static int write_entry(struct tree_write *w, const struct difference *d,
 	return replace_entry(w, d, err);
 }
 
-static int visit_all(struct tree_write *w, const struct differences *d,
-		     char ***left, struct err *err)
+int write_tree(struct store *store, int root_fd, const struct differences *d,
+	       char ***left, struct err *err)
 {
+	struct tree_write w = {store, root_fd};
 	const struct difference *at = d->items;
 	size_t i;
 	int got;
 
 	/* Entries before their directory. */
 	for (i = d->count; i-- > 0;) {
-		got = goes_first(&at[i]) ? remove_entry(w, &at[i], err) : 0;
+		got = goes_first(&at[i]) ? remove_entry(&w, &at[i], err) : 0;
 		if (got < 0)
 			return err_context(err, "%s", text_quote(at[i].path));
 		if (got)
 			mem_list_add(left, at[i].path);
 	}
 	for (i = 0; i < d->count; i++) {
-		got = write_entry(w, &at[i], err);
+		got = write_entry(&w, &at[i], err);
 		if (got < 0)
 			return err_context(err, "%s", text_quote(at[i].path));
 		if (got)
 			mem_list_add(left, at[i].path);
 	}
 	for (i = d->count; i-- > 0;)
-		if (S_ISDIR(at[i].b.mode) && apply_meta(w, &at[i], err) < 0)
+		if (S_ISDIR(at[i].b.mode) && apply_meta(&w, &at[i], err) < 0)
 			return err_context(err, "%s", text_quote(at[i].path));
 	return 0;
-}
-
-int write_tree(struct store *store, int root_fd, const struct differences *d,
-	       char ***left, struct err *err)
-{
-	AUTO(tree_write)
-	struct tree_write w = {
-		.store = store,
-		.cursor = {.root_fd = root_fd},
-	};
-
-	return visit_all(&w, d, left, err);
 }

@@ -6,7 +6,7 @@
  * and a second call, from the state that is there then, completes it.
  *
  * A file or link is written under another name and renamed: processes that
- * have the old file open keep it.
+ * have the old file open keep it. Hard links become files of their own.
  */
 #ifndef GUARD_RESTORE_WRITE_TREE_H
 #define GUARD_RESTORE_WRITE_TREE_H

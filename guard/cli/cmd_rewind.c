@@ -54,12 +54,14 @@ static int want_moment(struct rewind_verb *v, uint64_t record, struct err *err)
 		rewind_want(r, i, &want);
 		for (k = 0; k < lost.count; k++) {
 			const struct moment_loss *l = &lost.items[k];
+			char ***names =
+				l->content ? &v->lost_names : &v->unsure;
 			auto_free char *shown =
 				mem_printf("%s%s", r->changes.roots[i].prefix,
 					   *l->path ? l->path : ".");
 
-			mem_list_add(l->content ? &v->lost_names : &v->unsure,
-				     shown);
+			if (!mem_list_has((const char *const *)*names, shown))
+				mem_list_add(names, shown);
 			if (l->content)
 				mem_list_add(&v->lost[i], l->path);
 		}
@@ -156,11 +158,11 @@ static int want_text(struct rewind_verb *v, const char *to, struct err *err)
 
 	if (contents_open(&v->contents, v->r.c->store, s, err) < 0)
 		return -err->num;
+	if (moment_find(contents_timeline(v->contents), session_label(s),
+			s->live, to ?: "end", &m, err) < 0)
+		return -err->num;
 	if (!to)
 		return choose_moment(v, err);
-	if (moment_find(contents_timeline(v->contents), session_label(s),
-			s->live, to, &m, err) < 0)
-		return -err->num;
 	v->title = moment_title(m.time, m.mark);
 	return want_moment(v, m.record, err);
 }

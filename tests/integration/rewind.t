@@ -78,19 +78,22 @@ says "$out" 'A  pipe'
 sees 'a dry run changes nothing' c
 gives 1 'without a terminal -y is needed' guard rewind "$run" --to "state a"
 says "$err" 'use -y'
-for at in a c b a b start c start; do
+for at in a c b start c start; do
 	[ $at = start ] && to=start || to="state $at"
 	gives 0 "rewind goes to $to" guard rewind -y --to "$to"
 	[ $at = start ] || sees "the run has $to" $at
 done
 guard diff --name-only >"$out" 2>"$err"
 is "$(cat "$out")" '' 'at its start a run has no changes, and stays'
-for at in c start b a b; do
+gives 0 'the state before a rewind has a mark' \
+	guard rewind -y --to before-rewind
+sees 'rewind to that mark' c
+for at in start c start b; do
 	undoes 'a rewind is undone'
 	[ "$at" = start ] || sees "undo goes back to state $at" "$at"
 done
 gives 0 'a rewind is repeated' guard redo -y
-sees 'redo repeats a rewind' a
+no 'redo repeats a rewind' guard exec -q "$run" -- test -e only
 undoes 'the repeated rewind is undone'
 sees 'undo of a redo' b
 gives 0 'rewind to the present state does nothing' guard rewind --to "state b"
@@ -140,6 +143,8 @@ says "$err" 'before: state b'
 guard run -q --name other --versions 0 -- sh -c 'echo other >other' 2>"$err"
 gives 1 'a run without versions is refused' guard rewind -y other --to -5m
 says "$err" 'has no timeline'
+gives 1 'it has no moments to choose from' guard rewind -y other
+says "$err" 'has no timeline'
 gives 0 'apply of a part' guard apply -y other
 gives 1 'an applied run is refused' guard rewind -y other --to start --
 says "$err" 'guard undo makes it pending again'
@@ -176,8 +181,9 @@ gives 0 'its own files are deleted again' guard exec -q live -- rm seen step
 undoes 'a rewind of a live run is undone'
 sees 'undo in a live run' one
 for at in 1 3 5; do
-	"$stopat" --at $at --only unlink --since unlink -- \
-		guard rewind -y -q live --to start >"$out" 2>"$err"
+	gives 137 'guard is killed in the middle' "$stopat" --at $at \
+		--only unlink --since unlink -- \
+		guard rewind -y -q live --to start
 	gives 0 'the run goes on after guard was killed' \
 		timeout 60 guard exec -q live -- true
 	gives 0 'rewind completes a killed one' \
