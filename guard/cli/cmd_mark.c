@@ -1,55 +1,42 @@
 #include <fcntl.h>
 #include <jansson.h>
-#include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/inside.h"
-#include "base/timestamp.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/timeline/marks.h"
 
-/* An agent must not wait for its hook. */
-#define HOOK_MS 1000
 #define HOOK_MAX (1u << 20)
-#define READ_MAX 4096
-#define PROMPT_CHARACTERS 80
+#define PROMPT_COLUMNS 80
 
-/* What an agent writes to its hook, as far as it comes in time. */
-static void read_hook(struct buf *to)
+/* An agent must not wait for its hook. */
+static void give_up(int signal)
 {
-	const int64_t end = timestamp_monotonic_ms() + HOOK_MS;
-	struct pollfd ready = {.fd = 0, .events = POLLIN};
-	ssize_t got = 1;
-
-	while (got > 0 && to->len < HOOK_MAX) {
-		int64_t left = end - timestamp_monotonic_ms();
-
-		got = left > 0 && poll(&ready, 1, (int)left) > 0
-			      ? read(0, buf_reserve(to, READ_MAX), READ_MAX)
-			      : 0;
-		if (got > 0)
-			to->len += (size_t)got;
-	}
+	(void)signal;
+	_exit(STATUS_OK);
 }
 
-/* "prompt: ..." with the first characters of the hook's prompt, to free; NULL:
- * there is none. */
+/* "prompt: ..." with the start of the hook's prompt, to free; NULL: there is
+ * none. */
 static char *find_prompt(void)
 {
 	AUTO(buf) struct buf hook = {0};
 	json_auto_t *json = NULL;
+	struct err ignored;
 	const char *prompt;
-	size_t i, len = 0;
-	uint32_t c;
 
-	read_hook(&hook);
+	(void)signal(SIGALRM, give_up);
+	(void)alarm(1);
+	(void)fd_slurp(0, HOOK_MAX, &hook, &ignored);
 	json = json_loadb((const char *)hook.data, hook.len, 0, NULL);
 	prompt = json_string_value(json_object_get(json, "prompt"));
-	for (i = 0; prompt && prompt[len] && i < PROMPT_CHARACTERS; i++)
-		len += text_decode(prompt + len, strlen(prompt + len), &c) ?: 1;
-	return len ? mem_printf("prompt: %.*s", (int)len, prompt) : NULL;
+	return prompt ? mem_printf("prompt: %.*s",
+				   (int)text_fit(prompt, PROMPT_COLUMNS),
+				   prompt)
+		      : NULL;
 }
 
 /* In a run, where hooks of agents call it: it prints nothing, and ends with 0
@@ -80,10 +67,6 @@ static int mark_run(struct context *c, char **operands, const char *text,
 		return fail(err, errno,
 			    "run %s takes no marks: it keeps no versions "
 			    "(--versions 0)",
-			    session_label(&s));
-	if (errno == EAGAIN)
-		return fail(err, EAGAIN,
-			    "run %s has more marks than are taken: try again",
 			    session_label(&s));
 	return fail_errno(err, "mark run %s", session_label(&s));
 }

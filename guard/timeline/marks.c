@@ -14,36 +14,22 @@
 /* What a pipe holds. */
 #define READ_MAX 65535
 
-static const struct {
-	int64_t ms;
-	unsigned int marks;
-} limits[] = {{1000, 10}, {3600 * 1000, 1000}};
-
-#define LIMITS (sizeof(limits) / sizeof(*limits))
+#define EVERY_MS 100
+#define BURST_MS 1000
 
 int marks_open(int run_fd)
 {
-	auto_close int point = -1, fd = -1;
-	struct stat st;
+	auto_close int fd = -1;
 
 	if ((mkdirat(run_fd, TIMELINE_DIR, 0700) < 0 && errno != EEXIST) ||
-	    (mkfifoat(run_fd, TIMELINE_FIFO, 0600) < 0 && errno != EEXIST))
+	    (mkfifoat(run_fd, TIMELINE_FIFO, 0600) < 0 && errno != EEXIST) ||
+	    fchmodat(run_fd, TIMELINE_FIFO, 0600, 0) < 0)
 		return -1;
-	point = openat(run_fd, TIMELINE_FIFO, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (point < 0 || fstat(point, &st) < 0)
-		return -1;
-	if (!S_ISFIFO(st.st_mode)) {
-		errno = EEXIST;
-		return -1;
-	}
+	fd = openat(run_fd, TIMELINE_FIFO,
+		    O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	/* In the run every user may write, and no user read: a reader would
 	 * take marks away. The directories above are guard's alone. */
-	if (fd_chmod(point, 0600) < 0)
-		return -1;
-	fd = open(fd_proc_path(point).text, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fchmod(fd, 0222) < 0)
-		return -1;
-	return TAKE_FD(fd);
+	return fd < 0 || fchmod(fd, 0222) < 0 ? -1 : TAKE_FD(fd);
 }
 
 int marks_put(int dirfd, const char *fifo, const char *text)
@@ -76,32 +62,21 @@ void marks_end(struct marks *m, struct timeline_writer *w)
 
 	if (!m->dropped)
 		return;
-	text = mem_printf("%s dropped: more than %u in a second, or %u in an "
-			  "hour",
-			  text_count(m->dropped, "mark"), limits[0].marks,
-			  limits[1].marks);
+	text = mem_printf("%s dropped: more than ten in a second",
+			  text_count(m->dropped, "mark"));
 	m->dropped = 0;
 	add_mark(w, text);
 }
 
-/* Counts a mark; false: it is one too many. */
-static bool is_within_limits(struct marks *m)
+static bool is_within_limit(struct marks *m)
 {
 	int64_t now = timestamp_monotonic_ms();
-	bool within = true;
-	size_t i;
+	int64_t next = (m->next > now ? m->next : now) + EVERY_MS;
 
-	for (i = 0; i < LIMITS; i++) {
-		if (!m->windows[i].count ||
-		    now - m->windows[i].began >= limits[i].ms) {
-			m->windows[i].began = now;
-			m->windows[i].count = 0;
-		}
-		within = within && m->windows[i].count < limits[i].marks;
-	}
-	for (i = 0; within && i < LIMITS; i++)
-		m->windows[i].count++;
-	return within;
+	if (next > now + BURST_MS)
+		return false;
+	m->next = next;
+	return true;
 }
 
 static void take_line(const char *line, size_t len, struct marks *m,
@@ -110,15 +85,11 @@ static void take_line(const char *line, size_t len, struct marks *m,
 	auto_free char *text = NULL;
 	AUTO(buf) struct buf escaped = {0};
 
-	/* No part of a character stays. */
-	if (len > MARK_MAX)
-		for (len = MARK_MAX; len && (line[len] & 0xc0) == 0x80; len--)
-			;
-	text = text_trim(line, len);
+	text = text_trim(line, len < MARK_MAX ? len : MARK_MAX);
 	/* text_trim() ends at a NUL, which is none of a text. */
 	if (!*text)
 		return;
-	if (!is_within_limits(m)) {
+	if (!is_within_limit(m)) {
 		m->dropped++;
 		return;
 	}

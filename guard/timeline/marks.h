@@ -13,8 +13,8 @@
  * that no open for writing waits for one. A writer that must not wait for
  * space in the FIFO either opens it with O_NONBLOCK.
  *
- * At most ten marks a second and a thousand an hour are kept. What a run
- * writes beyond that is read, counted and dropped, 64 KiB a call.
+ * At most ten marks a second are kept. What a run writes beyond that is read,
+ * counted and dropped, 64 KiB a call.
  */
 #ifndef GUARD_TIMELINE_MARKS_H
 #define GUARD_TIMELINE_MARKS_H
@@ -31,11 +31,7 @@
 #define MARK_MAX 256
 
 struct marks {
-	/* The second and the hour of the last mark. */
-	struct {
-		int64_t began; /* monotonic ms */
-		unsigned int count;
-	} windows[2];
+	int64_t next; /* monotonic ms: each mark takes a tenth of a second */
 	uint64_t dropped; /* since the last mark that was kept */
 };
 
