@@ -27,6 +27,7 @@
 /* A fifth of so many files, 100, is always many. */
 #define FILES_MOST 500
 #define FILES_SHARE 5
+#define EVENTS_MOST 1000
 /* An older file was moved, not written. */
 #define OLD_S 60
 
@@ -101,9 +102,11 @@ static void take_record(struct alarms *a, const struct timeline_record *r,
 {
 	auto_free char *path = NULL;
 	const char *in_git;
+	struct alarm_event *last;
 	struct stat st;
 	bool gone = r->kind == TIMELINE_GONE || r->kind == TIMELINE_OPAQUE;
 	bool emptied, below;
+	enum alarm_kind kind;
 	int64_t files;
 
 	if (r->root >= a->session->root_count || r->kind < TIMELINE_ENTRY ||
@@ -115,6 +118,7 @@ static void take_record(struct alarms *a, const struct timeline_record *r,
 	below = drop_path(a, path);
 	emptied = S_ISREG(r->mode) && !r->size && lstat(path, &st) == 0 &&
 		  st.st_size;
+	kind = in_git ? ALARM_GIT : emptied ? ALARM_EMPTIED : ALARM_DELETED;
 	if (in_git && S_ISREG(r->mode) && path_below(in_git, "objects/pack"))
 		a->packed = now;
 	if (in_git)
@@ -126,14 +130,14 @@ static void take_record(struct alarms *a, const struct timeline_record *r,
 			  (below || r->mtime.sec < r->time.sec - OLD_S));
 	if (!files)
 		return;
-	*VEC_ADD(&a->events) = (struct alarm_event){
-		.path = TAKE(path),
-		.kind = in_git	  ? ALARM_GIT
-			: emptied ? ALARM_EMPTIED
-				  : ALARM_DELETED,
-		.time = now,
-		.files = files,
-	};
+	/* Each event is compared with each later record. */
+	last = a->events.items + a->events.count - 1;
+	if (a->events.count && last->kind == kind && last->time == now &&
+	    (files < 0 || a->events.count > EVENTS_MOST))
+		last->files += files;
+	else
+		*VEC_ADD(&a->events) =
+			(struct alarm_event){TAKE(path), kind, now, files};
 }
 
 static void take_records(struct alarms *a, int64_t now)

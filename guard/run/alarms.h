@@ -29,7 +29,7 @@ enum alarm_kind {
 };
 
 struct alarm_event {
-	char *path; /* absolute, in the real tree */
+	char *path; /* absolute, in the real tree; later ones may count in it */
 	enum alarm_kind kind;
 	int64_t time; /* monotonic ms */
 	int64_t files; /* negative: found again under another name */

@@ -169,8 +169,13 @@ static int release_and_wait(struct run *run, struct timestamp start,
 			    struct err *err)
 {
 	const struct run_options *o = run->options;
-	int got = o->instead ? 0 : release(run, start, ret_status, err);
+	int got;
 
+	/* Before the first record. Without versions nothing could be restored.
+	 */
+	alarms_begin(&run->alarms,
+		     o->copy_dir || !o->versions_ms ? NULL : &run->session);
+	got = o->instead ? 0 : release(run, start, ret_status, err);
 	if (got < 0)
 		return got;
 	run_versions_begin(&run->run_versions, &run->session,
@@ -178,9 +183,6 @@ static int release_and_wait(struct run *run, struct timestamp start,
 			   run->budget.bytes / SPOOL_SHARE);
 	run_syncs_begin(&run->run_syncs, &run->session);
 	run_import_begin(&run->run_import, o->copy_dir ? NULL : &run->session);
-	/* Without versions nothing could be restored. */
-	alarms_begin(&run->alarms,
-		     o->copy_dir || !o->versions_ms ? NULL : &run->session);
 	if (o->instead) {
 		o->instead(o->instead_arg, &run->session);
 		sandbox_kill(run->sandbox);

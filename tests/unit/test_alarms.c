@@ -233,6 +233,33 @@ static void an_alarm_comes_once_in_half_a_minute(void **state)
 	assert_non_null(late);
 }
 
+/* A tree with old times is unpacked, and another one deleted by single files:
+ * each record must not be compared with all others. */
+static void many_records_take_no_time(void **state)
+{
+	auto_free char *alarm = NULL;
+	struct timeline_record r = {.kind = TIMELINE_ENTRY,
+				    .path = "new/file",
+				    .text = "",
+				    .mode = S_IFREG | 0644,
+				    .size = 5};
+	int64_t began = timestamp_monotonic_ms(), ignored;
+	struct err err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 30000; i++)
+		(void)timeline_add(&writer, &r);
+	ok(timeline_flush(&writer, &err));
+	for (i = 0; i < 20; i++)
+		assert_null(tell(".1", &ignored));
+	assert_true(alarms.events.count < 20);
+	assert_true(timestamp_monotonic_ms() - began < 5000);
+	now += 20000;
+	alarm = tell("*-src .600", &began);
+	assert_non_null(alarm);
+}
+
 static void there_are_none_without_a_session(void **state)
 {
 	int64_t began;
@@ -250,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(stories_end_with_an_alarm_or_without),
 		TEST(an_alarm_comes_once_in_half_a_minute),
+		TEST(many_records_take_no_time),
 		TEST(there_are_none_without_a_session),
 	};
 
