@@ -160,13 +160,13 @@ static void show_changes(const struct session *s, struct changes *c)
 	output_run_summary(s, c, begin_summary);
 }
 
-static void rewind_paused(const struct session *s, const char *time)
+static void rewind_paused(const struct session *s, const char *moment)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		(void)execl("/proc/self/exe", "guard", "rewind", "-y", s->id,
-			    "--to", time, NULL);
+			    "--to", moment, NULL);
 		_exit(127);
 	}
 	(void)child_wait(pid);
@@ -174,7 +174,7 @@ static void rewind_paused(const struct session *s, const char *time)
 
 /* Asks again after a rewind, and after another answer: a key that was meant for
  * the run decides nothing. */
-static void ask_alarm(const struct session *s, pid_t init, const char *time)
+static void ask_alarm(const struct session *s, pid_t init, const char *moment)
 {
 	for (;;) {
 		auto_free char *answer = output_ask_line(
@@ -188,7 +188,7 @@ static void ask_alarm(const struct session *s, pid_t init, const char *time)
 			return;
 		}
 		if (strcmp(answer, "rewind") == 0)
-			rewind_paused(s, time);
+			rewind_paused(s, moment);
 		else if (strcmp(answer, "continue") == 0)
 			return freezer_continue(s->fd);
 		else if (strcmp(answer, "end") == 0)

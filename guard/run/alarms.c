@@ -136,8 +136,8 @@ static void take_record(struct alarms *a, const struct timeline_record *r,
 	    (files < 0 || a->events.count > EVENTS_MOST))
 		last->files += files;
 	else
-		*VEC_ADD(&a->events) =
-			(struct alarm_event){TAKE(path), kind, now, files};
+		*VEC_ADD(&a->events) = (struct alarm_event){
+			TAKE(path), kind, now, r->time, files};
 }
 
 static void take_records(struct alarms *a, int64_t now)
@@ -185,7 +185,7 @@ static int64_t count_growth(struct alarms *a, int64_t now)
 	return (int64_t)(u.bytes - before);
 }
 
-char *alarms_tick(struct alarms *a, int64_t now, int64_t *ret_began)
+char *alarms_tick(struct alarms *a, int64_t now, struct timestamp *ret_began)
 {
 	int64_t counts[ALARM_KINDS] = {0}, limits[] = {5, 5, 1, GROWTH_BYTES};
 	const char *example[ALARM_KINDS] = {"", "", "", ""};
@@ -195,7 +195,7 @@ char *alarms_tick(struct alarms *a, int64_t now, int64_t *ret_began)
 	if (!a->session)
 		return NULL;
 	take_records(a, now);
-	*ret_began = now;
+	*ret_began = timestamp_now();
 	for (i = a->events.count; i--;) {
 		const struct alarm_event *e = &a->events.items[i];
 
@@ -207,8 +207,8 @@ char *alarms_tick(struct alarms *a, int64_t now, int64_t *ret_began)
 			counts[e->kind] += e->files;
 		if (e->files > 0)
 			example[e->kind] = e->path;
-		if (e->time < *ret_began)
-			*ret_began = e->time;
+		if (timestamp_compare(e->began, *ret_began) < 0)
+			*ret_began = e->began;
 	}
 	if (counts[ALARM_DELETED] > 0 && !a->limit)
 		a->limit = count_files(a->session->roots[0].path) / FILES_SHARE;

@@ -32,6 +32,7 @@ struct alarm_event {
 	char *path; /* absolute, in the real tree; later ones may count in it */
 	enum alarm_kind kind;
 	int64_t time; /* monotonic ms */
+	struct timestamp began; /* of the record */
 	int64_t files; /* negative: found again under another name */
 };
 
@@ -50,9 +51,9 @@ struct alarms {
 /* s: NULL: there are no alarms. Ends the pause of a killed guard. */
 void alarms_begin(struct alarms *a, const struct session *s);
 /* Counts what is new. Returns a sentence to free, or NULL: no alarm, or one of
- * its kind in the last 30 s. now: monotonic ms; *ret_began: of the first entry
+ * its kind in the last 30 s. now: monotonic ms; *ret_began: of the first record
  * that is counted. */
-char *alarms_tick(struct alarms *a, int64_t now, int64_t *ret_began);
+char *alarms_tick(struct alarms *a, int64_t now, struct timestamp *ret_began);
 void alarms_free(struct alarms *a);
 
 #endif

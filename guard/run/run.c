@@ -53,19 +53,28 @@ int run_status_of(const struct sandbox_result *result)
 	}
 }
 
-/* began: monotonic ms. */
-static void give_alarm(struct run *run, const char *text, int64_t began)
+/* The moment before a time, as guard rewind takes it, to free. */
+static char *moment_before(const struct run *run, struct timestamp t)
+{
+	const int ms = (int)(t.nsec / 1000000) - 1;
+
+	/* The timeline begins soon after the run. */
+	if (t.sec <= run->session.started.sec + 1)
+		return mem_strdup("start");
+	t.sec -= ms < 0;
+	return mem_printf("%s.%03d", text_time(t), ms < 0 ? 999 : ms);
+}
+
+static void give_alarm(struct run *run, const char *text,
+		       struct timestamp began)
 {
 	const pid_t init = sandbox_pid1(run->sandbox);
-	struct timestamp before = timestamp_now();
+	auto_free char *moment = moment_before(run, began);
 	auto_free char *line = NULL;
-	const char *time;
 	struct err err;
 
-	before.sec -= (timestamp_monotonic_ms() - began) / 1000 + 2;
-	time = text_time(before);
-	report_warning("alarm: %s: guard rewind %s --to '%s' restores it", text,
-		       session_label(&run->session), time);
+	report_warning("alarm: %s: guard rewind %s --to %s restores it", text,
+		       session_label(&run->session), text_shell(moment));
 	line = mem_printf("alarm: %s", text);
 	(void)run_versions_record(&run->run_versions, TIMELINE_ALARM, line);
 	if (!run->options->pause_on_alarm)
@@ -76,7 +85,7 @@ static void give_alarm(struct run *run, const char *text, int64_t began)
 		return;
 	}
 	sandbox_hold_terminal(run->sandbox, true);
-	run->ui->ask_alarm(&run->session, init, time);
+	run->ui->ask_alarm(&run->session, init, moment);
 	sandbox_hold_terminal(run->sandbox, false);
 }
 
@@ -94,7 +103,7 @@ static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 	struct run *run = arg;
 	bool child = run->self != getpid();
 	auto_free char *alarm = NULL;
-	int64_t began;
+	struct timestamp began;
 
 	if (child && !run->in_child) {
 		run->in_child = true;

@@ -88,8 +88,10 @@ struct run_ui {
 	void (*count_begin)(const struct session *s, int status);
 	void (*summary_begin)(void);
 	void (*count_end)(void);
-	/* What to do with a run that an alarm has paused; time: before it. */
-	void (*ask_alarm)(const struct session *s, pid_t init, const char *time);
+	/* What to do with a run that an alarm has paused; moment: before
+	 * it. */
+	void (*ask_alarm)(const struct session *s, pid_t init,
+			  const char *moment);
 	/* Whether to store a directory that was too large to be stored unasked.
 	 * 1: yes; 0: the user does not want it; -1: the user was not asked. */
 	int (*ask_store)(const char *path, const struct unstored *u);

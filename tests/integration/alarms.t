@@ -20,6 +20,7 @@ begin() {
 	command=$1
 	shift
 	rm -f "$T/end"
+	: >"$T/run"
 	guard run --name r --ro "$T" "$@" -- sh -c "$command
 		until [ -e '$T/end' ]; do echo >>made; sleep 0.02; done" \
 		>"$T/run" 2>&1 </dev/null &
@@ -27,7 +28,7 @@ begin() {
 
 # until_says TEXT: the guard of the run prints it
 until_says() {
-	for try in $(seq 300); do
+	for try in $(seq 1000); do
 		! grep -q "$1" "$T/run" || break
 		sleep 0.02
 	done
@@ -103,20 +104,23 @@ gives 0 'discarded' guard discard -y -q --all
 
 # --- on a terminal ---
 mkfifo "$T/keys"
-for answer in continue end; do
+for answer in continue end 'rewind\ncontinue'; do
+	: >"$T/run"
 	TERM=dumb timeout 60 script -q -e -f -c "guard run --name r \
 		--pause-on-alarm -- sh -c 'rm -r src; sleep 2; echo >more'" \
-		/dev/null <"$T/keys" >"$T/run" 2>&1 &
+		/dev/null <"$T/keys" >>"$T/run" 2>&1 &
 	exec 3>"$T/keys"
 	until_says 'paused: continue, rewind or end?'
-	printf 'nonsense\n\n%s\n' "$answer" >&3
+	printf "nonsense\n\n$answer\n" >&3
 	wait $!
 	got=$?
 	exec 3>&-
 	[ -e "$(echo "$state"/runs/*/upper/more)" ]
 	is "$got $?" "$([ $answer = end ] && echo 137 1 || echo 0 0)" "$answer"
-	is "$(grep -o 'rewind or end' "$T/run" | wc -l)" 3 \
-		'another answer asks again'
+	says "$T/run" 'nonsense'
+	guard diff --name-only r >"$out"
+	is "$(grep -c "src/[0-9]" "$out")" "$([ $answer = "${answer#rewind}" ] &&
+		echo 60 || echo 0)" 'the files that it deleted'
 	guard discard -y -q r
 done
 finish
