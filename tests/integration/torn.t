@@ -198,6 +198,42 @@ gives 1 'a directory of the home is refused, too' \
 is "$(cat "$HOME/.config/x")" user 'it writes nothing there either'
 guard discard -y -q "$run"
 
+# --- files that make sense together ---
+
+sql() {
+	python3 -c 'import sqlite3, sys
+c = sqlite3.connect("x.db"); c.execute("pragma journal_mode=wal")
+for s in sys.argv[1:]: c.execute(s)
+c.commit(); import os; os._exit(0)' "$@"
+}
+if needs 'databases' python3; then
+	sql 'create table t(a)' 'insert into t values(1)'
+	rm -f x.db-*
+	commit
+	live "$(command -v python3) -c 'import sqlite3, os
+c = sqlite3.connect(\"x.db\"); c.execute(\"pragma wal_autocheckpoint=0\")
+c.execute(\"create table u(a)\"); c.commit()
+c.execute(\"pragma wal_checkpoint(full)\"); os._exit(0)'" \
+		"$(command -v python3) -c 'import sqlite3, os
+c = sqlite3.connect(\"x.db\"); c.execute(\"insert into u values(2)\")
+c.commit(); os._exit(0)'"
+	at=$(now)
+	go
+	die
+	reboot "$at"
+	is "$(marked)" 'x.db-shm x.db-wal' 'the sidecars of a database are torn'
+	gives 1 'a plain apply refuses it' guard apply -y "$run"
+	cksum x.db >"$T/before"
+	gives 0 'without it the database is left out' \
+		guard apply -y --except critical "$run"
+	is "$(cksum x.db; ls x.db*)" "$(cat "$T/before"; echo x.db)" \
+		'no half of the database is written'
+	gives 0 'named, both are taken' guard apply -y --yes-to torn "$run" x.db
+	ok 'both are there' test -e x.db-wal
+	guard discard -y -q "$run" 2>/dev/null
+	rm -f x.db*
+fi
+
 # --- random cuts ---
 
 # Each file has a first and a last line. The cut leaves each file that was
