@@ -326,3 +326,71 @@ row_kept() {
 	wipe "$base/fresh"
 	wipe "$base/kept"
 }
+
+# pairs TEXT LIMIT SCRIPT [BEFORE]: the median of ratios of the number that a
+# command of Python prints, in a run and outside.
+pairs() {
+	text=$1 limit=$2 script=$3 before=${4:-:}
+	n=7
+	[ -z "$quick" ] || n=2
+	while [ $n -gt 0 ]; do
+		n=$((n - 1))
+		sh -c "$before" && sync -f .
+		outside=$(python3 -c "$script")
+		sh -c "$before" && sync -f .
+		inside=$("$guard" run -q -- python3 -c "$script" 2>/dev/null)
+		"$guard" discard -q -y >/dev/null 2>&1
+		echo "$outside $inside"
+	done | awk '{ print $2 / $1 }' | sort -n >"$base/ratios"
+	fact durable "$text" "$(awk '{ r[NR] = $1 }
+		END { print r[int((NR + 1) / 2)] }' "$base/ratios")" times \
+		"$limit"
+}
+
+# Programs that wait for the disk, in a run and outside, and one beside a run.
+row_durable() {
+	have python3 || { skip durable "no python3"; return; }
+	mkdir "$base/durable" "$base/durable/old"
+	cd "$base/durable" || return
+	for i in $(seq 300); do seq 200 >"old/$i"; done
+	pairs "appending to 300 old files, in a run" 10 'import time
+t = time.monotonic()
+for i in range(1, 301):
+	with open(f"old/{i}", "a") as f: f.write("line\n")
+print(time.monotonic() - t)'
+	pairs "200 transactions of SQLite, in a run" 0.3 'import sqlite3, time
+c = sqlite3.connect("x.db"); c.execute("create table t(a)"); c.commit()
+t = time.monotonic()
+for i in range(200):
+	c.execute("insert into t values(?)", (i,)); c.commit()
+print(time.monotonic() - t)' 'rm -f x.db*'
+	# The same work beside it, in a run and outside: the difference is the
+	# sync every ten seconds.
+	work='import os, random, time
+end = time.monotonic() + 25
+while time.monotonic() < end:
+	with open(f"f{random.randrange(200)}", "wb") as f: f.write(os.urandom(20000))
+	time.sleep(0.01)'
+	for n in 1 2 3 4 5; do
+		[ -z "$quick" ] || [ $n -lt 2 ] || break
+		for how in "$guard run -q --" ''; do
+			sync -f .
+			# shellcheck disable=SC2086 # words
+			$how python3 -c "$work" &
+			python3 -c 'import os, time
+f = os.open("../beside", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+end = time.monotonic() + 22; n = 0
+while time.monotonic() < end:
+	os.write(f, b"x" * 4096); os.fsync(f); n += 1; time.sleep(0.002)
+print(n)'
+			wait $!
+			"$guard" discard -q -y >/dev/null 2>&1 || :
+			rm -f ../beside f*
+		done | tr '\n' ' '
+		echo
+	done | awk 'NF > 1 { print $2 / $1 }' | sort -n >"$base/ratios"
+	fact durable "writes and fsync beside a run, time" "$(awk '{ r[NR] = $1 }
+		END { print r[int((NR + 1) / 2)] }' "$base/ratios")" times 1.1
+	cd "$base" || return
+	wipe "$base/durable"
+}
