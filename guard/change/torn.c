@@ -159,9 +159,10 @@ void torn_report(const struct session *s, const struct changes *c)
 		buf_printf(&names, " and %zu more", count - NAMES_SHOWN);
 	if (count)
 		report_warning("%s of run %s may be torn, because the machine "
-			       "stopped before guard had synced %s: %s; an "
-			       "apply asks about each, guard discard %s PATH "
-			       "drops one",
+			       "stopped before guard had synced %s: %s; guard "
+			       "apply asks about each, --except critical "
+			       "leaves them out, guard discard %s PATH drops "
+			       "one",
 			       text_count(count, "file"), run,
 			       count == 1 ? "it" : "them", buf_text(&names),
 			       run);

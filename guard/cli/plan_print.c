@@ -193,6 +193,7 @@ bool plan_print_consent(const char *shown, const struct refusal *refusal)
 }
 
 #define COPY_LINES 5
+#define TORN_LINES 5
 
 size_t plan_print_copies_refused(const struct plan *plan)
 {
@@ -262,7 +263,7 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy,
 		       const char *refused)
 {
 	bool unmerged = false, listed = plan_print_copies_refused(plan) > 1;
-	size_t i;
+	size_t torn = 0, i;
 
 	for (i = 0; i < plan->conflicts.count; i++) {
 		auto_free char *text =
@@ -277,13 +278,18 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy,
 		auto_free char *path =
 			mem_printf("%s%s", plan->prefix, r->path);
 
-		if (r->kind == REFUSED_COPY && listed)
+		if ((r->kind == REFUSED_COPY && listed) ||
+		    (r->rule && strcmp(r->rule, "torn") == 0 &&
+		     ++torn > TORN_LINES))
 			continue;
 		report_warning(r->kind >= REFUSED_COPY
 				       ? "needs your consent: %s %s"
 				       : "refused: %s: %s",
 			       text_quote(path), refusal_reason(r));
 	}
+	if (torn > TORN_LINES)
+		report_note("  and %zu more that may be torn",
+			    torn - TORN_LINES);
 	if (unmerged)
 		report_note("nothing is written without that library: apt-get "
 			    "install %s, or name the other paths",

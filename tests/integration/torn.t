@@ -120,6 +120,14 @@ gives 0 'so is one by the rule' guard apply -y --yes-to torn "$run" sub
 ok 'it is there' test -e sub/empty
 guard discard -y -q "$run" 2>/dev/null
 
+live 'mkdir many; for i in $(seq 40); do echo $i >many/$i; done' :
+die
+reboot
+gives 1 'a plain apply of many torn files is refused' guard apply -y "$run"
+says "$err" 'and 35 more that may be torn'
+says "$err" 'guard apply --yes-to torn'
+guard discard -y -q "$run"
+
 # --- a run that goes on ---
 
 for f in a b c; do echo user >$f; done
