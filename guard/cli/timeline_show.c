@@ -62,7 +62,17 @@ static enum change_class classify(const struct timeline_record *r,
 						    : CLASS_WRITTEN;
 }
 
-/* The class of each record, to free. A path has a class once in a second. */
+/* Whether both records are in one group: of one second, with no mark and no
+ * lost content between them. */
+static bool is_one_group(const struct timeline_record *from,
+			 const struct timeline_record *to)
+{
+	while (from < to && is_state(from) && from->time.sec == to->time.sec)
+		from++;
+	return from == to;
+}
+
+/* The class of each record, to free. A path has a class once in a group. */
 static unsigned char *make_classes(const struct timeline *t)
 {
 	AUTO(record_list) struct record_list l = record_list_make(t);
@@ -77,8 +87,8 @@ static unsigned char *make_classes(const struct timeline *t)
 				: NULL;
 		enum change_class class = classify(r, before);
 
-		if (before && before->time.sec == r->time.sec &&
-		    classes[before - t->items] == class)
+		if (before && classes[before - t->items] == class &&
+		    is_one_group(before, r))
 			classes[before - t->items] = CLASS_NONE;
 		classes[r - t->items] = (unsigned char)class;
 	}

@@ -343,7 +343,7 @@ static int apply_records(struct state_maker *m, const struct timeline *t,
 	return got;
 }
 
-/* Later records do not make known what was missed before them. */
+/* A gap stays one whatever comes later: the missed changes stay unknown. */
 static void add_gaps(struct state_maker *m, const struct timeline *t,
 		     size_t root, uint64_t record)
 {

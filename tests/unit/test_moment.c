@@ -19,19 +19,19 @@
 	} while (0)
 
 #define ROOTS 2
-#define NAMES 4 /* of one directory; three levels */
+#define NAMES 4 /* names in each directory of three levels */
 #define PATHS (NAMES + NAMES * NAMES + NAMES * NAMES * NAMES)
 #define STEPS 1500
 #define MOMENTS 1000
 #define TEXT_MAX_LEN 24
 
-/* What a tree, or a layer, has at a path. */
+/* A path of a tree or of a layer. */
 struct node {
 	char type; /* 'f', 'd', 'l'; of a layer also 'o': opaque, 'w': a
 		      whiteout; 0: nothing */
 	mode_t mode;
-	uint64_t content; /* of a layer's file */
-	char text[TEXT_MAX_LEN]; /* of a file or link; "lost" */
+	uint64_t content; /* number of a record, for a layer's file */
+	char text[TEXT_MAX_LEN]; /* content or target; "lost" */
 };
 
 struct world {
