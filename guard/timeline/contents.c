@@ -62,9 +62,9 @@ static int load_snapshot(struct store *store, int run_fd, const char *run_id,
 	if (got == 0 && strcmp(s.reason, CATALOG_TIMELINE) == 0 &&
 	    strcmp(s.run_id, run_id) == 0)
 		*ret = TAKE(s);
-	/* The importer may have written its packs after the store was opened.
-	 */
-	return ret->seq ? store_refresh(store, err) : 0;
+	/* Its packs, and those of the base, may be younger than the store's
+	 * list of packs. */
+	return store_refresh(store, err);
 }
 
 static struct contents *new_contents(struct store *store)

@@ -15,8 +15,8 @@
  *	     | text			; a mark: its text, or its beginning
  *
  * The state of a root is the run's base of the root, changed by the last record
- * of each path. Whoever writes the records writes one for each name of the
- *layer that went away with a directory.
+ * of each path. The version worker writes a record for each name of the layer
+ * that goes away with a directory.
  *
  * Records have no extended attributes. A file has those of its content, a
  * directory those of the base.
