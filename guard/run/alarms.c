@@ -83,7 +83,8 @@ static void drop_event(struct alarms *a, size_t i)
 	a->events.items[i] = a->events.items[--a->events.count];
 }
 
-/* What is at the path now is no loss. Whether it is below a lost directory. */
+/* Drops the events of a path that has an entry again. Whether the path is below
+ * a lost directory. */
 static bool drop_path(struct alarms *a, const char *path)
 {
 	bool below = false;
@@ -247,7 +248,7 @@ void alarms_begin(struct alarms *a, const struct session *s)
 	freezer_continue(s->fd);
 	usage_add(s->fd, "upper", &u);
 	a->taken = u.bytes;
-	/* Of a run that is continued. */
+	/* A continued run has records. */
 	if (fstatat(s->fd, TIMELINE_DIR "/records", &st, 0) == 0)
 		a->offset = (uint64_t)st.st_size;
 }

@@ -32,7 +32,7 @@ struct alarm_event {
 	char *path; /* absolute, in the real tree; later ones may count in it */
 	enum alarm_kind kind;
 	int64_t time; /* monotonic ms */
-	struct timestamp began; /* of the record */
+	struct timestamp began; /* time of the record */
 	int64_t files; /* negative: found again under another name */
 };
 
@@ -40,19 +40,19 @@ struct alarms {
 	const struct session *session; /* borrowed; NULL: no alarms */
 	VEC(struct alarm_event) events;
 	uint64_t offset; /* in the records: bytes that are counted */
-	int64_t limit; /* of deleted files; 0: not known yet */
+	int64_t limit; /* for deleted files; 0: not known yet */
 	int64_t packed; /* when the run wrote a pack */
 	int64_t said[ALARM_KINDS]; /* when the alarm was last given */
-	/* Growth: since then, and what was free and taken at that time. */
+	/* Growth: begin of the minute; free and taken bytes at that time. */
 	int64_t since;
 	uint64_t free, taken;
 };
 
 /* s: NULL: there are no alarms. Ends the pause of a killed guard. */
 void alarms_begin(struct alarms *a, const struct session *s);
-/* Counts what is new. Returns a sentence to free, or NULL: no alarm, or one of
- * its kind in the last 30 s. now: monotonic ms; *ret_began: of the first record
- * that is counted. */
+/* Counts the new records. Returns a sentence to free, or NULL: no alarm, or one
+ * of its kind in the last 30 s. now: monotonic ms; *ret_began: time of the
+ * first record that is counted. */
 char *alarms_tick(struct alarms *a, int64_t now, struct timestamp *ret_began);
 void alarms_free(struct alarms *a);
 

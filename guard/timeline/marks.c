@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-/* What a pipe holds. */
+/* A pipe holds so many bytes. */
 #define READ_MAX 65535
 
 #define EVERY_MS 100

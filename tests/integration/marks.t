@@ -142,7 +142,7 @@ for agent in claude codex gemini qwen copilot opencode; do
 	esac
 	is "$got" "$wanted" "$agent has the hook once, behind the user's own"
 done
-# Of the events codex trusts each place of the list.
+# codex trusts each place of the list.
 says "$state/agents/codex/home/.codex/config.toml" \
 	"[hooks.state.\"$HOME/.codex/hooks.json:user_prompt_submit:1:0\"]"
 settle
