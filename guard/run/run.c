@@ -117,10 +117,6 @@ static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 	alarm = alarms_tick(&run->alarms, timestamp_monotonic_ms(), &began);
 	if (alarm)
 		give_alarm(run, alarm, began);
-	if (!child) {
-		record_unasked(run);
-		run_versions_tick(&run->run_versions);
-	}
 	if (!run->options->copy_dir)
 		run_syncs_tick(&run->run_syncs,
 			       run_versions_marks(&run->run_versions));
@@ -128,6 +124,10 @@ static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 	copy_up_watch_tick(&run->copy_up_watch, &run->session, run->sandbox);
 	run->over_budget =
 		run->over_budget || budget_tick(&run->budget, ret_next_ms);
+	if (!child) {
+		record_unasked(run);
+		run_versions_tick(&run->run_versions, ret_next_ms);
+	}
 	return run->over_budget ? SANDBOX_KILL : SANDBOX_CONTINUE;
 }
 

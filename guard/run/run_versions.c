@@ -13,8 +13,12 @@
 #include "base/fd.h"
 #include "guard/state/background.h"
 #include "guard/state/report.h"
+#include "guard/timeline/marks.h"
 #include "guard/timeline/worker.h"
 
+/* A run that ends earlier than this does without a worker: nothing stood long
+ * enough in it. */
+#define START_MS 50
 /* From one start to the next, at least. */
 #define RESTART_MS 1000
 /* Its last changes take the worker no longer. */
@@ -45,7 +49,7 @@ static void start_worker(struct run_versions *d)
 	int ends[2];
 	pid_t pid;
 
-	d->started = timestamp_monotonic_ms();
+	d->next_start = timestamp_monotonic_ms() + RESTART_MS;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		       0, ends) < 0)
 		return;
@@ -71,9 +75,11 @@ void run_versions_begin(struct run_versions *d, const struct session *s,
 		.marks = shared,
 		.spool_max = spool_max,
 		.control_fd = -1,
+		.marks_fd = -1,
+		.next_start = timestamp_monotonic_ms() + START_MS,
 	};
 	if (d->rest_ms)
-		start_worker(d);
+		d->marks_fd = marks_open(s->fd);
 }
 
 /* Takes the worker's end; it may have said why. */
@@ -91,16 +97,18 @@ static void reap_worker(struct run_versions *d)
 	child_end(&d->worker_pid);
 }
 
-void run_versions_tick(struct run_versions *d)
+void run_versions_tick(struct run_versions *d, int *ret_next_ms)
 {
-	int64_t now = timestamp_monotonic_ms();
+	int64_t wait = d->next_start - timestamp_monotonic_ms();
 	int status;
 
 	if (!d->rest_ms)
 		return;
 	if (!d->worker_pid) {
-		if (now >= d->started + RESTART_MS)
+		if (wait <= 0)
 			start_worker(d);
+		else if (wait < *ret_next_ms)
+			*ret_next_ms = (int)wait;
 	} else if (waitpid(d->worker_pid, &status, WNOHANG | WUNTRACED) > 0) {
 		if (WIFSTOPPED(status)) {
 			(void)kill(d->worker_pid, SIGCONT);
@@ -126,10 +134,15 @@ uint64_t run_versions_marks(const struct run_versions *d)
 
 void run_versions_end(struct run_versions *d)
 {
-	struct pollfd fd = {.fd = d->control_fd, .events = POLLIN};
+	struct pollfd fd = {.fd = d->marks_fd, .events = POLLIN};
 
+	/* A short run may have marks. */
+	if (d->rest_ms && !d->worker_pid && poll(&fd, 1, 0) > 0)
+		start_worker(d);
+	fd_close(&d->marks_fd);
 	if (!d->worker_pid)
 		return;
+	fd.fd = d->control_fd;
 	(void)send(d->control_fd, "", 1, MSG_NOSIGNAL);
 	(void)kill(d->worker_pid, SIGCONT);
 	while (poll(&fd, 1, END_MS) < 0)

@@ -27,15 +27,19 @@ struct run_versions {
 	uint64_t spool_max; /* bytes */
 	pid_t worker_pid; /* 0: none */
 	int control_fd;
+	int marks_fd; /* keeps marks until the worker takes them; -1 */
 	volatile uint64_t *marks; /* of worker_options */
-	int64_t started; /* monotonic ms: the last worker */
+	int64_t next_start; /* monotonic ms */
 };
 
-/* Starts the worker. rest_ms: see worker.h; 0: no versions are kept. */
+/* The worker begins a moment later, in run_versions_tick(). rest_ms: see
+ * worker.h; 0: no versions are kept. */
 void run_versions_begin(struct run_versions *d, const struct session *s,
 			int64_t rest_ms, uint64_t spool_max);
-/* Continues a worker that was stopped; starts another one when it has ended. */
-void run_versions_tick(struct run_versions *d);
+/* Starts the worker, continues one that was stopped, and starts another one
+ * when it has ended. *ret_next_ms gets lower when the next call is due earlier.
+ */
+void run_versions_tick(struct run_versions *d, int *ret_next_ms);
 /* Adds a record with a text of 1 to 1000 bytes. Returns false if no worker
  * takes it. */
 bool run_versions_record(struct run_versions *d, enum timeline_kind kind,
