@@ -15,7 +15,6 @@
 
 #define SYNCED "synced-at"
 #define TORN "torn"
-#define NAMES_SHOWN 3
 
 int torn_save_synced(const struct session *s, struct timestamp time,
 		     enum atomic_durability how, struct err *err)
@@ -138,32 +137,18 @@ int torn_keep(const struct session *s, const struct changes *c, struct err *err)
 
 void torn_report(const struct session *s, const struct changes *c)
 {
-	AUTO(buf) struct buf names = {0};
 	const char *run = session_label(s);
 	size_t count = 0, i, k;
 
 	for (i = 0; i < c->root_count; i++)
-		for (k = 0; k < c->roots[i].list.count; k++) {
-			const struct change *change =
-				&c->roots[i].list.items[k];
-			auto_free char *path = mem_printf(
-				"%s%s", c->roots[i].prefix, change->path);
-
-			if (change->flags & CHANGES_TORN &&
-			    ++count <= NAMES_SHOWN)
-				buf_printf(&names, "%s%s",
-					   count > 1 ? ", " : "",
-					   text_quote(path));
-		}
-	if (count > NAMES_SHOWN)
-		buf_printf(&names, " and %zu more", count - NAMES_SHOWN);
+		for (k = 0; k < c->roots[i].list.count; k++)
+			count += (c->roots[i].list.items[k].flags &
+				  CHANGES_TORN) != 0;
 	if (count)
 		report_warning("%s of run %s may be torn, because the machine "
-			       "stopped before guard had synced %s: %s; guard "
-			       "apply asks about each, --except critical "
-			       "leaves them out, guard discard %s PATH drops "
-			       "one",
+			       "stopped before guard had synced %s: guard diff "
+			       "%s names them, guard apply asks about each, "
+			       "--except critical leaves them out",
 			       text_count(count, "file"), run,
-			       count == 1 ? "it" : "them", buf_text(&names),
-			       run);
+			       count == 1 ? "it" : "them", run);
 }

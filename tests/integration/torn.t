@@ -102,7 +102,7 @@ gives 0 'status names them' guard status
 says "$err" "2 files of run $run may be torn"
 gives 0 'diff says what it means' guard diff "$run"
 says "$out" 'may be torn: the machine stopped'
-says "$err" "guard discard $run PATH"
+says "$err" 'guard apply asks about each'
 gives 0 'a patch has them, with a warning' guard patch "$run"
 says "$err" "2 files of run $run may be torn"
 gives 1 'a plain apply refuses them' guard apply -y "$run"
