@@ -82,19 +82,18 @@ void run_versions_begin(struct run_versions *d, const struct session *s,
 		d->marks_fd = marks_open(s->fd);
 }
 
-/* Takes the worker's end; it may have said why. */
-static void reap_worker(struct run_versions *d)
+/* Takes the worker's last words. */
+static bool take_end(struct run_versions *d)
 {
 	char why[sizeof(((struct err *)0)->text)];
-	ssize_t len = read(d->control_fd, why, sizeof(why) - 1);
+	ssize_t len = read(d->control_fd, why, sizeof(why));
 
-	if (len > 0) {
-		why[len] = '\0';
-		report_warning("versions during the run cannot be stored: %s",
-			       why);
-	}
 	fd_close(&d->control_fd);
-	child_end(&d->worker_pid);
+	if (len > 1)
+		report_warning("versions during the run cannot be stored: "
+			       "%.*s",
+			       (int)len, why);
+	return len > 0;
 }
 
 void run_versions_tick(struct run_versions *d, int *ret_next_ms)
@@ -115,7 +114,7 @@ void run_versions_tick(struct run_versions *d, int *ret_next_ms)
 			return;
 		}
 		d->worker_pid = 0;
-		reap_worker(d);
+		(void)take_end(d);
 	}
 }
 
@@ -147,5 +146,7 @@ void run_versions_end(struct run_versions *d)
 	(void)kill(d->worker_pid, SIGCONT);
 	while (poll(&fd, 1, END_MS) < 0)
 		;
-	reap_worker(d);
+	/* A worker that has ended in order is left to end with guard. */
+	if (!take_end(d))
+		child_end(&d->worker_pid);
 }

@@ -224,9 +224,11 @@ int worker_run(const struct worker_options *options)
 
 	w->options = options;
 	start_watchdog(&w->beats);
+	/* The end of the process waits for inotify, 10 ms: an empty text comes
+	 * before it. */
 	if (open_worker(w, &err) == 0 && loop(w, &err) == 0)
-		return 0;
-	(void)send(options->control_fd, err.text, strlen(err.text),
+		err.text[0] = '\0';
+	(void)send(options->control_fd, err.text, strlen(err.text) + 1,
 		   MSG_NOSIGNAL);
-	return 1;
+	return 0;
 }

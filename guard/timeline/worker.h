@@ -31,8 +31,8 @@ struct worker_options {
 	volatile uint64_t *marks; /* shared: grows with each mark */
 };
 
-/* Works until the run has ended. Returns the exit status of the process. A
- * failure goes to control_fd as a text. */
+/* Works until the run has ended; then control_fd gets a text: why the worker
+ * failed, or nothing. Returns the exit status of the process. */
 int worker_run(const struct worker_options *options);
 
 #endif

@@ -188,8 +188,15 @@ static void copy_xattrs(int from, int to)
 		(void)xattrs_set(to, &x, &ignored);
 }
 
-static int copy_to_spool(struct keep *k, const struct worker_file *f,
-			 struct err *err)
+static void give_up(struct worker_file *f)
+{
+	if (!f->leased)
+		return;
+	(void)fcntl(f->fd, F_SETLEASE, F_UNLCK);
+	f->leased = false;
+}
+
+static int copy_to_spool(struct keep *k, struct worker_file *f, struct err *err)
 {
 	char name[24], part[32];
 	auto_close int to = -1;
@@ -206,6 +213,8 @@ static int copy_to_spool(struct keep *k, const struct worker_file *f,
 		got = fail(err, EAGAIN, "changed during the copy");
 	if (got == 0)
 		copy_xattrs(f->fd, to);
+	if (k->why == KEEP_BROKEN)
+		give_up(f);
 	/* The content's record comes first. */
 	if (got == 0)
 		got = timeline_flush(&k->w->out, err);
@@ -284,14 +293,6 @@ void worker_hold_keep(struct worker *w, struct worker_file *f,
 }
 
 /* --- holds --- */
-
-static void give_up(struct worker_file *f)
-{
-	if (!f->leased)
-		return;
-	(void)fcntl(f->fd, F_SETLEASE, F_UNLCK);
-	f->leased = false;
-}
 
 void worker_hold_close(struct worker *w, struct worker_file *f)
 {

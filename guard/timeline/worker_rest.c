@@ -52,7 +52,6 @@ static int open_file(struct worker *w, struct worker_file *f)
 	w->by_fd.items[fd] = f;
 	f->fd = fd;
 	w->open_count++;
-	(void)fcntl(fd, F_SETSIG, WORKER_SIGNAL);
 	return 0;
 }
 
@@ -84,7 +83,9 @@ static void try_to_hold(struct worker *w, struct worker_file *f, int64_t now)
 	f->due = now + OPEN_MAX_MS;
 	if (got < 0)
 		return;
-	leased = fcntl(f->fd, F_SETLEASE, F_RDLCK) == 0;
+	/* The end of a lease resets the signal. */
+	leased = fcntl(f->fd, F_SETSIG, WORKER_SIGNAL) == 0 &&
+		 fcntl(f->fd, F_SETLEASE, F_RDLCK) == 0;
 	got = leased ? 0 : -errno;
 	if (meta_get(f->fd, "", &m) < 0)
 		return;
