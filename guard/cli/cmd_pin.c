@@ -48,6 +48,11 @@ static int change_pins(struct context *c, char **argv, size_t count, bool on,
 
 		if (locate_snapshot(c, argv[i], NULL, &s, &path, err) < 0)
 			return -err->num;
+		if (!s.seq)
+			return fail(err, EINVAL,
+				    "%s is a moment of a run, not a snapshot: "
+				    "its versions cannot be pinned",
+				    text_quote(argv[i]));
 		seqs[i] = s.seq;
 	}
 	if (pins_user_change(&c->state, seqs, count, on, err) < 0)

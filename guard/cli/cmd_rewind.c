@@ -84,12 +84,6 @@ struct choices {
 	size_t count;
 };
 
-static bool is_heading(const struct timeline_record *r)
-{
-	return (r->kind == TIMELINE_MARK || r->kind == TIMELINE_ALARM) &&
-	       *r->text;
-}
-
 /* Only the last one of the marks that rewinds set can be named. */
 static void list_choices(const struct timeline *t, struct choices *ret)
 {
@@ -98,16 +92,15 @@ static void list_choices(const struct timeline *t, struct choices *ret)
 
 	for (i = t->count; i-- > 0 && ret->count < CHOICES_MAX;) {
 		const struct timeline_record *r = &t->items[i];
-		bool pause = i + 1 < t->count && r[1].kind >= TIMELINE_ENTRY &&
-			     r[1].kind <= TIMELINE_NONE &&
+		bool pause = i + 1 < t->count && timeline_is_state(r + 1) &&
 			     r[1].time.sec - r->time.sec >= PAUSE_S;
 
-		if (is_heading(r) &&
+		if (timeline_is_heading(r) &&
 		    strcmp(r->text, MOMENT_BEFORE_REWIND) == 0) {
 			pause = !rewound;
 			rewound = r;
 		} else {
-			pause |= is_heading(r);
+			pause |= timeline_is_heading(r);
 		}
 		if (pause)
 			ret->items[ret->count++] = r;
@@ -118,9 +111,10 @@ static void print_choice(size_t number, const struct timeline_record *r)
 {
 	AUTO(buf) struct buf b = {0};
 
-	text_escape_name(&b, is_heading(r) ? r->text : r[1].path);
+	text_escape_name(&b, timeline_is_heading(r) ? r->text : r[1].path);
 	output_print("%3zu  %s  before%s: %s", number, text_moment(r->time),
-		     is_heading(r) ? "" : " a change of", buf_text(&b));
+		     timeline_is_heading(r) ? "" : " a change of",
+		     buf_text(&b));
 }
 
 /* Lets the user choose one on a terminal. */
@@ -146,8 +140,9 @@ static int choose_moment(struct rewind_verb *v, struct err *err)
 	if (parse_number(line, choices.count, &number) < 0 || !number)
 		return fail(err, ECANCELED, "nothing rewound");
 	chosen = choices.items[number - 1];
-	v->title = moment_title(chosen->time,
-				is_heading(chosen) ? chosen->text : NULL);
+	v->title =
+		moment_title(chosen->time,
+			     timeline_is_heading(chosen) ? chosen->text : NULL);
 	return want_moment(v, chosen->number, err);
 }
 

@@ -31,21 +31,6 @@ static const char *const class_names[] = {
 	"", "deleted", "emptied", "written", "made", "metadata of",
 };
 
-static bool is_state(const struct timeline_record *r)
-{
-	return r->kind >= TIMELINE_ENTRY && r->kind <= TIMELINE_NONE;
-}
-
-static bool is_lost(const struct timeline_record *r)
-{
-	return r->kind >= TIMELINE_GAP && r->kind <= TIMELINE_THINNED;
-}
-
-static bool is_mark(const struct timeline_record *r)
-{
-	return r->kind == TIMELINE_MARK || r->kind == TIMELINE_ALARM;
-}
-
 static enum change_class classify(const struct timeline_record *r,
 				  const struct timeline_record *before)
 {
@@ -67,7 +52,8 @@ static enum change_class classify(const struct timeline_record *r,
 static bool is_one_group(const struct timeline_record *from,
 			 const struct timeline_record *to)
 {
-	while (from < to && is_state(from) && from->time.sec == to->time.sec)
+	while (from < to && timeline_is_state(from) &&
+	       from->time.sec == to->time.sec)
 		from++;
 	return from == to;
 }
@@ -87,8 +73,13 @@ static unsigned char *make_classes(const struct timeline *t)
 				: NULL;
 		enum change_class class = classify(r, before);
 
-		if (before && classes[before - t->items] == class &&
-		    is_one_group(before, r))
+		if (before &&
+		    (classes[before - t->items] == class
+			     ? is_one_group(before, r)
+			     : classes[before - t->items] == CLASS_EMPTIED &&
+				       r->size &&
+				       r->boot_ns - before->boot_ns <
+					       TIMELINE_TRUNC_NS))
 			classes[before - t->items] = CLASS_NONE;
 		classes[r - t->items] = (unsigned char)class;
 	}
@@ -207,7 +198,7 @@ static void add_reasons(struct timeline_text *t, const struct timeline *from)
 	for (i = 0; i < from->count; i++) {
 		const struct timeline_record *r = &from->items[i];
 
-		if (!is_lost(r))
+		if (!timeline_is_lost(r))
 			continue;
 		for (k = 0; k < all.count; k++)
 			if (r->kind == all.items[k].r->kind &&
@@ -241,17 +232,18 @@ void timeline_show_text(const struct run_timeline *run, uint64_t from,
 	while (i < t->count) {
 		const struct timeline_record *r = &t->items[i];
 
-		for (begin = i; i < t->count && is_state(&t->items[i]) &&
-				t->items[i].time.sec == r->time.sec;
+		for (begin = i;
+		     i < t->count && timeline_is_state(&t->items[i]) &&
+		     t->items[i].time.sec == r->time.sec;
 		     i++)
 			;
 		if (i > begin) {
 			add_group(&text, r, &classes[begin], i - begin);
 			continue;
 		}
-		if (is_mark(r))
+		if (timeline_is_heading(r))
 			add_mark(&text, r);
-		else if (is_lost(r))
+		else if (timeline_is_lost(r))
 			add_lost(&text, r);
 		i++;
 	}
@@ -307,13 +299,13 @@ void timeline_show_json(const struct run_timeline *run, uint64_t from)
 		jsonout_number(object, "number", r->number);
 		add_json_time(object, r->time);
 		jsonout_text(object, "kind", timeline_kind_name(r->kind));
-		if (is_state(r) || is_lost(r)) {
+		if (timeline_is_state(r) || timeline_is_lost(r)) {
 			jsonout_text(object, "root",
 				     r->root < count ? roots[r->root].path
 						     : NULL);
 			jsonout_text(object, "path", r->path);
 		}
-		if (is_state(r) && r->mode) {
+		if (timeline_is_state(r) && r->mode) {
 			jsonout_text(object, "type", jsonout_type(r->mode));
 			jsonout_mode(object, r->mode);
 			jsonout_number(object, "size", r->size);

@@ -104,8 +104,7 @@ static void add_record(struct run_rows *r, const struct timeline_record *at)
 {
 	bool is_path = strcmp(at->path, r->path) == 0;
 
-	if (at->kind == TIMELINE_GAP || at->kind == TIMELINE_SAMPLED ||
-	    at->kind == TIMELINE_THINNED) {
+	if (timeline_is_lost(at)) {
 		if (is_path || !at->content)
 			add_run_row(r, at, HISTORY_GAP)->note =
 				mem_strdup(at->text);
@@ -125,6 +124,21 @@ static void add_record(struct run_rows *r, const struct timeline_record *at)
 		r->mode = 0;
 		r->size = 0;
 	}
+}
+
+/* Whether the file is empty only until the first write after O_TRUNC. */
+static bool is_truncation(const struct timeline *t,
+			  const struct timeline_record *r)
+{
+	const struct timeline_record *next = r + 1;
+
+	for (; !r->size && next < t->items + t->count &&
+	       next->boot_ns - r->boot_ns < TIMELINE_TRUNC_NS;
+	     next++)
+		if (next->size && next->root == r->root &&
+		    strcmp(next->path, r->path) == 0)
+			return true;
+	return false;
 }
 
 static void add_run(struct history *h, struct store *store,
@@ -154,7 +168,8 @@ static void add_run(struct history *h, struct store *store,
 		if (t->items[i].root == (size_t)root &&
 		    t->items[i].kind >= TIMELINE_ENTRY &&
 		    t->items[i].kind <= TIMELINE_THINNED &&
-		    path_below(r.path, t->items[i].path))
+		    path_below(r.path, t->items[i].path) &&
+		    !is_truncation(t, &t->items[i]))
 			add_record(&r, &t->items[i]);
 	free(r.kept);
 	entry_free(&r.base);

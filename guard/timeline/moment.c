@@ -151,12 +151,6 @@ static int find_time(const struct timeline *t, const char *label,
 	return 0;
 }
 
-static bool is_mark(const struct timeline_record *r)
-{
-	return (r->kind == TIMELINE_MARK || r->kind == TIMELINE_ALARM) &&
-	       *r->text;
-}
-
 static void list_mark(struct buf *to, const struct timeline_record *r)
 {
 	buf_printf(to, "%s%s (%s)", to->len ? ", " : "", text_quote(r->text),
@@ -171,7 +165,7 @@ static size_t list_marks(const struct timeline *t, const char *text,
 	size_t count = 0, i;
 
 	for (i = t->count; i-- > 0;)
-		if (is_mark(&t->items[i]) &&
+		if (timeline_is_heading(&t->items[i]) &&
 		    strcmp(t->items[i].text, MOMENT_BEFORE_REWIND) != 0 &&
 		    strncmp(t->items[i].text, text, strlen(text)) == 0 &&
 		    ++count <= MARKS_SHOWN)
@@ -193,7 +187,8 @@ static int find_mark(const struct timeline *t, const char *label,
 		const struct timeline_record *r = &t->items[i];
 		bool is_equal = strcmp(r->text, when) == 0;
 
-		if (!is_mark(r) || strncmp(r->text, when, strlen(when)) != 0)
+		if (!timeline_is_heading(r) ||
+		    strncmp(r->text, when, strlen(when)) != 0)
 			continue;
 		begun++;
 		equal += is_equal;
@@ -415,8 +410,7 @@ const char *moment_loss_reason(const struct timeline *t, size_t root,
 	for (i = 0; i < t->count; i++) {
 		const struct timeline_record *r = &t->items[i];
 
-		if (r->kind >= TIMELINE_GAP && r->kind <= TIMELINE_THINNED &&
-		    r->content == l->content &&
+		if (timeline_is_lost(r) && r->content == l->content &&
 		    (l->content ||
 		     (r->root == root && strcmp(r->path, l->path) == 0)))
 			return r->text;

@@ -23,8 +23,7 @@ struct record_list record_list_make(const struct timeline *t)
 	size_t i;
 
 	for (i = 0; i < t->count; i++)
-		if (t->items[i].kind >= TIMELINE_ENTRY &&
-		    t->items[i].kind <= TIMELINE_NONE)
+		if (timeline_is_state(&t->items[i]))
 			*VEC_ADD(&l) = &t->items[i];
 	VEC_SORT(&l, compare_records);
 	return l;

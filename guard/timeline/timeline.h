@@ -95,6 +95,29 @@ struct timeline_record {
 	uint64_t content;
 };
 
+/* An open with O_TRUNC leaves a file empty for a moment: before the first
+ * write, for less than the time for which a content is kept. */
+#define TIMELINE_TRUNC_NS INT64_C(250000000)
+
+/* The record says what the layer has at a path. */
+static inline bool timeline_is_state(const struct timeline_record *r)
+{
+	return r->kind >= TIMELINE_ENTRY && r->kind <= TIMELINE_NONE;
+}
+
+/* The record is about a content that cannot be restored, or not exactly. */
+static inline bool timeline_is_lost(const struct timeline_record *r)
+{
+	return r->kind >= TIMELINE_GAP && r->kind <= TIMELINE_THINNED;
+}
+
+/* A user can name the record by its text. */
+static inline bool timeline_is_heading(const struct timeline_record *r)
+{
+	return (r->kind == TIMELINE_MARK || r->kind == TIMELINE_ALARM) &&
+	       *r->text;
+}
+
 struct timeline {
 	struct timeline_record *items; /* texts point into bytes */
 	size_t count, capacity;

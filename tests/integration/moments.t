@@ -120,6 +120,8 @@ says "$out" 'fix@first  '
 gives 0 'export' guard export --tar fix@first -o "$T/tar"
 is "$(tar tf "$T/tar" | tr '\n' ' ')" './ a.c b.c d/ d/x d/y@2x new ' \
 	'of a moment'
+gives 1 'a moment' guard pin fix@first
+says "$err" 'is a moment of a run, not a snapshot'
 gives 0 'a dry run of restore' guard restore --at fix@first -n a.c
 is "$(head -1 a.c)" 1 'changes nothing'
 gives 0 'restore' guard restore --at fix@14:03:12.912 -y a.c b.c
@@ -204,7 +206,8 @@ begin fix 'echo again >a.c'
 $timeline "$rundir" <<E || flunk 'the timeline is written'
 $(at '05 09:00:00').0 begin boot
 +3 file 0 a.c 644 again\n
-+3 file 0 a.c 644 \n
++3 file 0 a.c 644
++0.1 file 0 a.c 644 more\n
 +3 file 0 a.c 644
 +3 end
 E
@@ -212,10 +215,10 @@ gives 0 'the newer run' guard show fix@09:00:05:a.c
 is "$(cat "$out")" again 'of the name'
 gives 0 'a version that was emptied' guard log a.c
 command=$(sed -n 's/.*emptied .* \(guard restore .*\) restores it.*/\1/p' "$out")
-is "$command" "guard restore --at fix@2026-01-05T09:00:06.000 $HOME/p/a.c" \
+is "$command" "guard restore --at fix@2026-01-05T09:00:06.100 $HOME/p/a.c" \
 	'has the command that restores it'
 gives 0 'which works' sh -c "$command -y"
-is "$(cat a.c)" '' 'as printed'
+is "$(cat a.c)" more 'as printed'
 gives 0 'a run that was discarded' guard show "$old@14:03:11:a.c"
 is "$(cat "$out")" one 'has its moments by its id'
 gives 0 'and its log' guard log "$old"
@@ -234,6 +237,14 @@ is "$(tr '\n\t' ', ' <"$out")" 'D d,D d/x,D d/y@2x,M a.c,' 'has states'
 gives 0 'its log' guard log a.c
 is "$(awk '$1 ~ /^real@/ { print $6 }' "$out" | tr '\n' ' ')" \
 	'written emptied written ' 'has what stood'
+
+# --- an applied run ---
+base=$(guard log | awk '$4 == "pre-run" { print $1; exit }')
+guard apply -qy --yes-to all real || flunk apply
+guard prune -y "$base" >"$out" 2>"$err"
+gives 0 'its states' guard diff --name-status real@start real@gone
+is "$(tr '\n\t' ', ' <"$out")" 'D d,D d/x,D d/y@2x,M a.c,' 'keep their base'
+gives 0 'a file that it did not change' guard show real@gone:b.c
 
 # --- a live run ---
 mkfifo "$T/go"
