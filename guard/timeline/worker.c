@@ -102,6 +102,7 @@ static int64_t work(struct worker *w, bool ended)
 	check_disk(w, now);
 	worker_mirror_events(w);
 	worker_mirror_refresh(w);
+	worker_hold_write(w);
 	/* What stands at the end is in the layer. */
 	next = ended ? INT64_MAX : worker_rest_due(w);
 	if (!TAILQ_EMPTY(&w->queue))
@@ -160,8 +161,9 @@ static int loop(struct worker *w, struct err *err)
 		worker_hold_breathe(w);
 		now = timestamp_monotonic_ms();
 		ended = fds[1].revents && !take_control(w);
-		if (fds[3].revents)
+		if (!tick && (fds[3].revents || w->broken))
 			tick = now + WORKER_TICK_MS;
+		w->broken = false;
 		if (!ended && !fds[2].revents && !(tick && now >= tick) &&
 		    now < next)
 			continue;

@@ -19,6 +19,10 @@
 /* A run waits for the copy of a file up to this size; of a larger one only
  * where the file system shares the blocks. */
 #define WAIT_MAX ((uint64_t)16 << 20)
+/* Contents up to this size are written to the spool after the run goes on, so
+ * many in a tick. */
+#define READ_MAX ((uint64_t)64 << 10)
+#define READS 512
 /* A path with so many versions in so long a time rests longer from then on. */
 #define STORM_COUNT 20
 #define STORM_MS 10000
@@ -176,16 +180,12 @@ static bool reads_as_recorded(const struct worker_file *f)
 	       timestamp_compare(m.mtime, f->meta.mtime) == 0;
 }
 
-static void copy_xattrs(int from, int to)
+static void get_xattrs(int fd, struct xattrs *ret)
 {
-	AUTO(xattrs) struct xattrs x = {0};
 	struct err ignored;
 
-	if (xattrs_get(from, "", &x, &ignored) < 0)
-		return;
-	(void)xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX);
-	if (x.count)
-		(void)xattrs_set(to, &x, &ignored);
+	if (xattrs_get(fd, "", ret, &ignored) == 0)
+		(void)xattrs_remove_prefix(ret, LAYER_XATTR_PREFIX);
 }
 
 static void give_up(struct worker_file *f)
@@ -196,34 +196,101 @@ static void give_up(struct worker_file *f)
 	f->leased = false;
 }
 
-static int copy_to_spool(struct keep *k, struct worker_file *f, struct err *err)
+/* The file of a content in the spool, until it is complete. */
+static int open_part(struct worker *w, uint64_t content, struct err *err)
+{
+	char part[32];
+	int fd;
+
+	(void)snprintf(part, sizeof(part), "%" PRIu64 PART, content);
+	fd = openat(w->spool_fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		    0600);
+	return fd < 0 ? fail_errno(err, "create") : fd;
+}
+
+static int finish_part(struct worker *w, uint64_t content, int fd,
+		       const struct xattrs *x, int got, struct err *err)
 {
 	char name[24], part[32];
-	auto_close int to = -1;
+	struct err ignored;
+
+	(void)snprintf(name, sizeof(name), "%" PRIu64, content);
+	(void)snprintf(part, sizeof(part), "%s" PART, name);
+	if (got == 0 && x->count)
+		(void)xattrs_set(fd, x, &ignored);
+	/* The content's record comes first. */
+	if (got == 0)
+		got = timeline_flush(&w->out, err);
+	if (got == 0 && renameat(w->spool_fd, part, w->spool_fd, name) < 0)
+		got = fail_errno(err, "rename");
+	if (got < 0)
+		(void)unlinkat(w->spool_fd, part, 0);
+	return got;
+}
+
+static int copy_to_spool(struct keep *k, struct worker_file *f, struct err *err)
+{
+	AUTO(xattrs) struct xattrs x = {0};
+	auto_close int to = open_part(k->w, f->content, err);
 	int got;
 
-	(void)snprintf(name, sizeof(name), "%" PRIu64, f->content);
-	(void)snprintf(part, sizeof(part), "%s" PART, name);
-	to = openat(k->w->spool_fd, part,
-		    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (to < 0)
-		return fail_errno(err, "create");
+		return to;
 	got = copybytes(f->fd, to, (off_t)f->meta.size, may_copy_on, k, err);
 	if (got == 0 && k->why == KEEP_SAMPLE && !reads_as_recorded(f))
 		got = fail(err, EAGAIN, "changed during the copy");
-	if (got == 0)
-		copy_xattrs(f->fd, to);
+	get_xattrs(f->fd, &x);
 	if (k->why == KEEP_BROKEN)
 		give_up(f);
-	/* The content's record comes first. */
-	if (got == 0)
-		got = timeline_flush(&k->w->out, err);
-	if (got == 0 &&
-	    renameat(k->w->spool_fd, part, k->w->spool_fd, name) < 0)
-		got = fail_errno(err, "rename");
-	if (got < 0)
-		(void)unlinkat(k->w->spool_fd, part, 0);
-	return got;
+	return finish_part(k->w, f->content, to, &x, got, err);
+}
+
+/* A process of the run waits: a small content is read, and written to the
+ * spool in the next tick. Creating a file takes longer than all the rest. */
+static bool read_broken(struct worker *w, struct worker_file *f)
+{
+	size_t len = f->meta.size;
+	struct worker_read *r;
+
+	if (len > READ_MAX || w->reads.count >= READS)
+		return false;
+	r = VEC_ADD(&w->reads);
+	r->content = f->content;
+	if (fd_pread(f->fd, buf_reserve(&r->bytes, len + 1), len, 0) !=
+	    (ssize_t)len) {
+		buf_free(&r->bytes);
+		w->reads.count--;
+		return false;
+	}
+	r->bytes.len = len;
+	get_xattrs(f->fd, &r->xattrs);
+	give_up(f);
+	return true;
+}
+
+void worker_hold_write(struct worker *w)
+{
+	size_t i;
+
+	/* More may come meanwhile. */
+	for (i = 0; i < w->reads.count; i++) {
+		struct worker_read r = w->reads.items[i];
+		struct err err;
+		auto_close int to = open_part(w, r.content, &err);
+		int got = to;
+
+		if (got >= 0 && fd_write(to, r.bytes.data, r.bytes.len) < 0)
+			got = fail_errno(&err, "write");
+		if (got >= 0)
+			got = finish_part(w, r.content, to, &r.xattrs, 0, &err);
+		if (got < 0)
+			worker_hold_text(w, TIMELINE_GAP, 0, "", r.content,
+					 err.text);
+		buf_free(&r.bytes);
+		xattrs_free(&r.xattrs);
+		worker_hold_breathe(w);
+	}
+	w->reads.count = 0;
 }
 
 void worker_hold_count(struct worker *w)
@@ -274,7 +341,8 @@ void worker_hold_keep(struct worker *w, struct worker_file *f,
 		text = "the versions take too much space";
 	} else {
 		k.small = (uint64_t)st.st_blocks * 512 <= WAIT_MAX;
-		if (copy_to_spool(&k, f, &err) == 0) {
+		if ((why == KEEP_BROKEN && read_broken(w, f)) ||
+		    copy_to_spool(&k, f, &err) == 0) {
 			w->spool_bytes += (uint64_t)st.st_blocks * 512;
 			count_storm(w, f);
 			if (why == KEEP_SAMPLE)
@@ -311,6 +379,7 @@ static void break_hold(struct worker *w, struct worker_file *f,
 		return;
 	worker_hold_keep(w, f, KEEP_BROKEN, deadline);
 	give_up(f);
+	w->broken = true;
 	if (f->state == FILE_HELD)
 		worker_hold_wait(w, f);
 }

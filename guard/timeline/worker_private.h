@@ -81,6 +81,13 @@ struct worker_dir {
 	TAILQ_ENTRY(worker_dir) entry, queue;
 };
 
+/* A content on its way to the spool. */
+struct worker_read {
+	uint64_t content;
+	struct buf bytes;
+	struct xattrs xattrs;
+};
+
 struct worker_root {
 	int fd; /* the upper directory */
 	struct worker_name *top;
@@ -113,6 +120,8 @@ struct worker {
 	bool watches_counted;
 	int64_t next_scan; /* of the directories without a watch */
 	uint64_t scans; /* number of the last full scan */
+	VEC(struct worker_read) reads;
+	bool broken; /* a lease, since the last tick */
 	uint64_t spool_bytes;
 	int64_t spool_counted;
 	bool disk_full;
@@ -153,6 +162,8 @@ void worker_hold_event(struct worker *w, struct worker_file *f);
  * ms. */
 void worker_hold_keep(struct worker *w, struct worker_file *f,
 		      enum worker_keep why, int64_t deadline);
+/* Writes the contents that were only read so far. */
+void worker_hold_write(struct worker *w);
 void worker_hold_close(struct worker *w, struct worker_file *f);
 /* The file has no name any more: keeps its content and closes it. */
 void worker_hold_end(struct worker *w, struct worker_file *f);
