@@ -64,9 +64,10 @@ static int remove_entry(struct tree_write *w, const struct difference *d,
 static int make_file(struct tree_write *w, int dir, const struct entry *e,
 		     struct err *err)
 {
-	auto_close int fd = openat(
-		dir, WRITE_TREE_TEMP,
-		O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	auto_close int fd =
+		openat(dir, WRITE_TREE_TEMP,
+		       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		       e->mode & 0777);
 
 	if (fd < 0)
 		return fail_errno(err, "create it");
@@ -90,6 +91,13 @@ static int make_special(struct tree_write *w, int dir, const struct entry *e,
 		      : entry_apply_meta(w->store, fd, e, err);
 }
 
+static int make_temp(struct tree_write *w, int dir, const struct entry *e,
+		     struct err *err)
+{
+	return S_ISREG(e->mode) ? make_file(w, dir, e, err)
+				: make_special(w, dir, e, err);
+}
+
 static int replace_entry(struct tree_write *w, const struct difference *d,
 			 struct err *err)
 {
@@ -99,10 +107,10 @@ static int replace_entry(struct tree_write *w, const struct difference *d,
 
 	if (dir < 0)
 		return dir;
-	/* A call that was killed may have left it. */
-	(void)unlinkat(dir, WRITE_TREE_TEMP, 0);
-	got = S_ISREG(d->b.mode) ? make_file(w, dir, &d->b, err)
-				 : make_special(w, dir, &d->b, err);
+	got = make_temp(w, dir, &d->b, err);
+	/* Left by a call that was killed. */
+	if (got == -EEXIST && unlinkat(dir, WRITE_TREE_TEMP, 0) == 0)
+		got = make_temp(w, dir, &d->b, err);
 	if (got == 0 && renameat(dir, WRITE_TREE_TEMP, dir, name) < 0)
 		got = fail_errno(err, "replace it");
 	if (got < 0)

@@ -20,9 +20,10 @@ umask 022
 
 rows='first first-cold readers unchanged changed restore one-file
 	restore-place start wall exec grep git-status apply-few make npm apply-new
-	durable huge growth kept diff-first review-open'
+	durable huge growth kept diff-first review-open rewind'
 # These have a tree of their own, or are the same on every tree.
-once='exec make npm apply-new durable huge growth kept diff-first review-open'
+once='exec make npm apply-new durable huge growth kept diff-first review-open
+	rewind'
 # Only these give new information on a second tree.
 once_more='first first-cold unchanged changed restore'
 

@@ -263,6 +263,47 @@ row_apply_few() {
 	rm -f "$base/patch" "$base/round"
 }
 
+# live_run DIR COMMAND: a run in the directory, which has executed the command
+# and goes on.
+live_run() {
+	mkdir "$base/gate"
+	(cd "$1" && exec "$guard" run -q --rw "$base/gate" -- sh -c \
+		"$2; : >$base/gate/done; exec sleep 1000") >/dev/null 2>&1 &
+	while [ ! -e "$base/gate/done" ]; do
+		sleep 0.5
+	done
+	wipe "$base/gate"
+}
+
+row_rewind() {
+	project=$base/project
+	mkdir -p "$project"
+	"$bin/maketree" -p "$project/tree" 1000
+	live_run "$project" \
+		'find tree -type f | while read -r f; do echo x >>"$f"; done'
+	measure 5 60 -w 1 cp -p "$(wiped "$base/copy")" \
+		cp -a "$project/tree" "$base/copy" ';;' \
+		rewind -d "$project" \
+		-p "'$guard' undo -q -y 1 >/dev/null 2>&1; sleep 1" \
+		"$guard" rewind -q -y --to start
+	line rewind "cp -a of 1,000 files" cp
+	line rewind "guard rewind of them in a live run" rewind cp cp 1.5
+	(cd "$project" && "$guard" stop -t 0 && "$guard" discard -q -y) \
+		>/dev/null 2>&1
+	wipe "$base/copy"
+	wipe "$project"
+	have_state
+	settle
+	live_run "$tree" 'f=$(find . -type f | head -n 1); echo x >>"$f"'
+	measure 5 60 -w 1 one -d "$tree" \
+		-p "'$guard' undo -q -y 1 >/dev/null 2>&1; sleep 1" \
+		"$guard" rewind -q -y --to start
+	fact rewind "guard rewind of one file among all" \
+		"$(value_of one 3)" ms 100
+	(cd "$tree" && "$guard" stop -t 0 && "$guard" discard -q -y) \
+		>/dev/null 2>&1
+}
+
 # kept_lines VERB...
 kept_lines() {
 	for name in "$@"; do
