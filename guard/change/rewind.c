@@ -212,7 +212,7 @@ int rewind_changes(struct rewind *r, char ***lost, struct err *err)
 	return 0;
 }
 
-static bool root_differs(const struct rewind_root *root)
+static bool root_has_work(const struct rewind_root *root)
 {
 	const struct difference *d = root->differences.items;
 	size_t i;
@@ -224,12 +224,12 @@ static bool root_differs(const struct rewind_root *root)
 	return false;
 }
 
-bool rewind_differs(const struct rewind *r)
+bool rewind_has_work(const struct rewind *r)
 {
 	size_t i;
 
 	for (i = 0; i < r->roots.count; i++)
-		if (root_differs(&r->roots.items[i]))
+		if (root_has_work(&r->roots.items[i]))
 			return true;
 	return false;
 }
@@ -320,7 +320,7 @@ static int add_action_root(struct rewind *r, size_t i, struct action *a,
 	};
 	for (; paths && *paths; paths++)
 		mem_list_add(&root->only, **paths ? *paths : ".");
-	return root_differs(&r->roots.items[i])
+	return root_has_work(&r->roots.items[i])
 		       ? store_before(r, i, &root->before, err)
 		       : 0;
 }
@@ -348,7 +348,7 @@ static int record(struct rewind *r, struct err *err)
 	r->before = action_before(&a);
 	if (store_flush(r->c->store, err) < 0)
 		return -err->num;
-	if (rewind_differs(r))
+	if (rewind_has_work(r))
 		set_mark(s);
 	if (record_action(r, &a, err) < 0)
 		return -err->num;
@@ -370,7 +370,7 @@ static int write_root(struct rewind *r, const struct session *s, size_t i,
 	char **at;
 	int got;
 
-	if (!root_differs(root))
+	if (!root_has_work(root))
 		return 0;
 	fd = live_open_dir(s, s->roots[i].path, err);
 	got = fd < 0 ? fd

@@ -56,8 +56,8 @@ void rewind_want(struct rewind *r, size_t root, const struct entry *tree);
 /* Fills r->changes with the named paths alone. lost: NULL, or for each root the
  * paths whose content is not there; they stay as they are. */
 int rewind_changes(struct rewind *r, char ***lost, struct err *err);
-/* Whether the wanted state is another one. */
-bool rewind_differs(const struct rewind *r);
+/* Whether the wanted state is another one than the present one. */
+bool rewind_has_work(const struct rewind *r);
 /* Stores the present state, records the action, and writes all roots of the
  * run, whose layers are mounted. arg: the rewind. */
 void rewind_write(void *arg, const struct session *s);

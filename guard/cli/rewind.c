@@ -120,7 +120,7 @@ static int write_run(struct rewind *r, struct err *err)
 	bool live = r->freezer;
 	int status = 0;
 
-	if (live || !rewind_differs(r)) {
+	if (live || !rewind_has_work(r)) {
 		context_block_signals(&signals);
 		rewind_write(r, s);
 		freezer_end(&r->freezer);
@@ -205,7 +205,7 @@ int rewind_ask(struct rewind *r, const struct rewind_choice *how,
 	if (rewind_changes(r, how->lost, err) < 0)
 		return -err->num;
 	open = find_open_files(r);
-	any = rewind_differs(r);
+	any = rewind_has_work(r);
 	if (any && !how->json && !(output_is_quiet() && how->yes))
 		print_list(r, how);
 	warn_each(how->lost_names,

@@ -114,10 +114,12 @@ gives 0 'undo of a rewind of paths' guard exec -q "$run" -- \
 	sh -c 'grep -q b edited && test -L dir && test -d pipe'
 gives 0 'a path in .git takes the .git' guard rewind -y --to "state a" .git/HEAD
 gives 0 'the commit is gone with the .git' \
-	guard exec -q "$run" -- sh -c 'git fsck && test -z "$(git log base..)"'
+	guard exec -q "$run" -- \
+	sh -c 'git fsck && git diff --quiet base HEAD'
 undoes 'a rewind of .git is undone'
 gives 0 'the commit is back' \
-	guard exec -q "$run" -- sh -c 'git fsck && test -n "$(git log base..)"'
+	guard exec -q "$run" -- \
+	sh -c 'git fsck && ! git diff --quiet base HEAD'
 mkdir -p sub
 cd sub || exit 99
 gives 0 'paths are relative to the directory' guard rewind -y --to "state a" ../only
@@ -157,6 +159,7 @@ guard discard -q -y other
 # --- a live run ---
 
 mkfifo "$HOME/gate/go"
+# shellcheck disable=SC2016 # of the run
 guard run --name live --rw "$HOME/gate" -- sh -c '
 	echo 1 >edited; rm -r dir; exec 3>>held; echo held >&3; : >ready
 	while :; do read -r line <~/gate/go && eval "$line"; done' \
