@@ -176,17 +176,14 @@ void contents_close(struct contents **contents)
 
 	if (!c)
 		return;
-	for (i = 0; i < c->roots.count; i++) {
+	for (i = 0; i < c->roots.count; i++)
 		free(c->roots.items[i].path);
-		if (c->results) {
-			lookup_free(&c->results[i].lookup);
-			entry_free(&c->results[i].tree);
-		}
+	for (i = 0; i < c->states.count; i++) {
+		lookup_free(&c->states.items[i].lookup);
+		snapshot_free(&c->states.items[i].snapshot);
 	}
-	free(c->results);
-	for (i = 0; i < c->states.count; i++)
-		entry_free(&c->states.items[i].tree);
 	VEC_FREE(&c->states);
+	lookup_free(&c->in_stored);
 	tree_editor_free(&c->editor);
 	VEC_FREE(&c->roots);
 	VEC_FREE(&c->last);
@@ -245,6 +242,12 @@ void contents_find_last(struct contents *c)
 	VEC_SORT(&c->last, sorted_compare_numbers);
 }
 
+static bool is_of_record(const struct entry *e, const struct timeline_record *r)
+{
+	return S_ISREG(e->mode) && !(e->flags & ENTRY_INCOMPLETE) &&
+	       e->size == r->size && timestamp_compare(e->mtime, r->mtime) == 0;
+}
+
 static int take_from_layer(struct contents *c, const struct timeline_record *r,
 			   struct entry *ret, struct err *err)
 {
@@ -259,9 +262,8 @@ static int take_from_layer(struct contents *c, const struct timeline_record *r,
 	if (upper < 0 || !*r->path)
 		return 0;
 	dir = beneath_parent(upper, r->path, &name, err);
-	if (dir < 0 || meta_get(dir, name, &m) < 0)
-		return 0;
-	if (!S_ISREG(m.mode) || m.ino != r->ino || m.size != r->size ||
+	if (dir < 0 || meta_get(dir, name, &m) < 0 || !S_ISREG(m.mode) ||
+	    m.ino != r->ino || m.size != r->size ||
 	    timestamp_compare(m.mtime, r->mtime) != 0)
 		return 0;
 	if (!ret)
@@ -270,61 +272,21 @@ static int take_from_layer(struct contents *c, const struct timeline_record *r,
 	/* Replaced or written meanwhile. */
 	if (got == -ENOENT || got == -EBUSY)
 		return 0;
-	if (got < 0)
-		return got;
-	if (e.flags & ENTRY_INCOMPLETE || e.size != r->size ||
-	    timestamp_compare(e.mtime, r->mtime) != 0)
-		return 0;
-	*ret = TAKE(e);
-	return 1;
-}
-
-static bool is_of_record(const struct entry *e, const struct timeline_record *r)
-{
-	return S_ISREG(e->mode) && !(e->flags & ENTRY_INCOMPLETE) &&
-	       e->size == r->size && timestamp_compare(e->mtime, r->mtime) == 0;
-}
-
-static int take_from_result(struct contents *c, const struct timeline_record *r,
-			    struct entry *ret, struct err *err)
-{
-	uint64_t seq = c->roots.items[r->root].result;
-	AUTO(snapshot) struct snapshot s = {0};
-	AUTO(entry) struct entry e = {0};
-	struct contents_result *result;
-	struct err ignored;
-	int got;
-
-	if (!seq)
-		return 0;
-	if (!c->results)
-		c->results = mem_zalloc(c->roots.count * sizeof(*c->results));
-	result = &c->results[r->root];
-	if (!result->tree.mode &&
-	    catalog_load(c->store, seq, &s, &ignored) == 0) {
-		entry_copy(&result->tree, &s.root);
-		result->lookup.store = c->store;
-		result->lookup.root = &result->tree;
-	}
-	got = result->tree.mode ? lookup_find(&result->lookup, r->path, &e, err)
-				: 0;
-	if (got <= 0)
-		return got;
-	if (!is_of_record(&e, r))
-		return 0;
-	if (ret)
+	if (got == 0 && is_of_record(&e, r)) {
 		*ret = TAKE(e);
-	return 1;
+		got = 1;
+	}
+	return got;
 }
 
-/* The states that the run had at earlier ends, before rewinds and in the middle
- * of applies. */
+/* The states that the run had at its ends, before rewinds and in the middle of
+ * applies. */
 static int load_states(struct contents *c, struct err *err)
 {
 	const char *id = c->session ? c->session->id : c->stored.run_id;
 	auto_free uint64_t *list = NULL;
 	struct err ignored;
-	size_t count = 0, i, k;
+	size_t count = 0, i;
 
 	if (c->has_states)
 		return 0;
@@ -333,36 +295,37 @@ static int load_states(struct contents *c, struct err *err)
 	for (i = 0; i < count; i++) {
 		AUTO(snapshot) struct snapshot s = {0};
 
-		if (catalog_load(c->store, list[i], &s, &ignored) < 0 ||
-		    strcmp(s.run_id, id) != 0)
-			continue;
-		for (k = 0; k < c->roots.count; k++)
-			if (strcmp(c->roots.items[k].path, s.root_path) == 0)
-				*VEC_ADD(&c->states) = (struct contents_state){
-					k, TAKE(s.root)};
+		if (catalog_load(c->store, list[i], &s, &ignored) == 0 &&
+		    strcmp(s.run_id, id) == 0)
+			VEC_ADD(&c->states)->snapshot = TAKE(s);
 	}
 	c->has_states = true;
 	return 0;
 }
 
 int contents_from_states(struct contents *c, const struct timeline_record *r,
-			 struct entry *ret, struct err *err)
+			 uint64_t seq, struct entry *ret, struct err *err)
 {
 	size_t i;
 
 	if (load_states(c, err) < 0)
 		return -err->num;
 	for (i = c->states.count; i-- > 0;) {
-		const struct contents_state *s = &c->states.items[i];
+		struct contents_state *s = &c->states.items[i];
 		AUTO(entry) struct entry e = {0};
 
-		if (s->root != r->root)
+		if ((seq && s->snapshot.seq != seq) ||
+		    strcmp(s->snapshot.root_path,
+			   c->roots.items[r->root].path) != 0)
 			continue;
-		if (tree_lookup(c->store, &s->tree, r->path, &e, err) < 0)
+		s->lookup.store = c->store;
+		s->lookup.root = &s->snapshot.root;
+		if (lookup_find(&s->lookup, r->path, &e, err) < 0)
 			return -err->num;
 		if (!is_of_record(&e, r))
 			continue;
-		*ret = TAKE(e);
+		if (ret)
+			*ret = TAKE(e);
 		return 1;
 	}
 	return 0;
@@ -379,10 +342,13 @@ int contents_standing(struct contents *c, uint64_t number, struct entry *ret,
 	l = sorted_find_number(number, c->last.items, c->last.count,
 			       sizeof(*l));
 	for (; l && l < end && l->content == number && got == 0; l++) {
-		if (l->record->root >= c->roots.count)
-			continue;
-		got = take_from_result(c, l->record, ret, err);
-		if (got == 0 && c->session)
+		size_t root = l->record->root;
+
+		if (root < c->roots.count && c->roots.items[root].result)
+			got = contents_from_states(c, l->record,
+						   c->roots.items[root].result,
+						   ret, err);
+		if (root < c->roots.count && c->session && got == 0)
 			got = take_from_layer(c, l->record, ret, err);
 	}
 	return got;
@@ -394,9 +360,9 @@ int contents_stored(struct contents *c, uint64_t number, struct entry *ret,
 	char path[PATH_LEN];
 
 	make_path(path, number);
-	return c->stored.seq
-		       ? tree_lookup(c->store, &c->stored.root, path, ret, err)
-		       : 0;
+	c->in_stored.store = c->store;
+	c->in_stored.root = &c->stored.root;
+	return lookup_find(&c->in_stored, path, ret, err);
 }
 
 int contents_refresh(struct contents *c, struct err *err)
@@ -406,31 +372,17 @@ int contents_refresh(struct contents *c, struct err *err)
 	if (load_snapshot(c->store, c->session->fd, c->session->id, &s, err) <
 	    0)
 		return -err->num;
+	lookup_free(&c->in_stored);
 	snapshot_free(&c->stored);
 	c->stored = TAKE(s);
 	return 0;
 }
 
-static int take_spooled(struct contents *c, uint64_t number, struct entry *ret,
-			struct err *err)
+bool contents_spooled(const struct contents *c, uint64_t number,
+		      char ret_name[CONTENTS_NAME])
 {
-	AUTO(entry) struct entry ignored = {0};
-	char name[24];
-
-	if (c->spool_fd < 0)
-		return 0;
-	(void)snprintf(name, sizeof(name), "%" PRIu64, number);
-	if (fd_exists(c->spool_fd, name) && !ret)
-		return 1;
-	if (fd_exists(c->spool_fd, name) &&
-	    take_entry(c->store, c->spool_fd, name, NULL, ret, err) == 0)
-		return 1;
-	if (fd_exists(c->spool_fd, name))
-		return -err->num;
-	/* An importer may have moved it to the store meanwhile. */
-	if (contents_refresh(c, err) < 0)
-		return -err->num;
-	return contents_stored(c, number, ret ?: &ignored, err);
+	(void)snprintf(ret_name, CONTENTS_NAME, "%" PRIu64, number);
+	return c->spool_fd >= 0 && fd_exists(c->spool_fd, ret_name);
 }
 
 int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
@@ -438,16 +390,26 @@ int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 {
 	const struct timeline_record *r = contents_record(c, number);
 	AUTO(entry) struct entry e = {0};
+	char name[CONTENTS_NAME];
 	int got = 1;
 
 	if (!r || r->kind != TIMELINE_ENTRY || !S_ISREG(r->mode))
 		return 0;
 	if (r->size || r->content != number)
 		got = contents_stored(c, number, &e, err);
-	if (got == 0)
-		got = take_spooled(c, number, ret ? &e : NULL, err);
+	if (got == 0 && contents_spooled(c, number, name)) {
+		got = !ret || take_entry(c->store, c->spool_fd, name, NULL, &e,
+					 err) == 0;
+		if (!got && contents_spooled(c, number, name))
+			return -err->num;
+	}
 	if (got == 0)
 		got = contents_standing(c, number, ret ? &e : NULL, err);
+	/* An importer may have moved it to the store meanwhile. */
+	if (got == 0 && c->spool_fd >= 0)
+		got = contents_refresh(c, err) < 0
+			      ? -err->num
+			      : contents_stored(c, number, &e, err);
 	if (got <= 0 || !ret)
 		return got;
 	*ret = (struct entry){
@@ -591,6 +553,7 @@ int contents_commit(struct contents *c, bool records, const char *message,
 		got = put_records(c, err);
 	if (tree_editor_end(&c->editor, got, &s->root, err) < 0)
 		return -err->num;
+	lookup_free(&c->in_stored);
 	free(s->message);
 	s->message = mem_strdup(message);
 	if (s->seq)

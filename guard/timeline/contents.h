@@ -65,10 +65,10 @@ const struct timeline_record *contents_record(const struct contents *c,
  */
 int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 		   struct err *err);
-/* 1: the same from an earlier state of the run that the store has: the end of
- * an earlier command, or the state before a rewind. By path, size and mtime of
- * the record. */
+/* 1: the same from a state of the run that the store has: the end of a command,
+ * or the state before a rewind. By path, size and mtime of the record. seq: of
+ * this snapshot; 0: of any. */
 int contents_from_states(struct contents *c, const struct timeline_record *r,
-			 struct entry *ret, struct err *err);
+			 uint64_t seq, struct entry *ret, struct err *err);
 
 #endif

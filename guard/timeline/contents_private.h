@@ -17,16 +17,10 @@ struct contents_last {
 	const struct timeline_record *record;
 };
 
-/* The tree of a root's result. */
-struct contents_result {
-	struct entry tree;
-	struct lookup lookup;
-};
-
-/* An earlier state of a root that the store has. */
+/* A state of a root that the store has. */
 struct contents_state {
-	size_t root;
-	struct entry tree;
+	struct snapshot snapshot;
+	struct lookup lookup; /* in it */
 };
 
 struct contents {
@@ -39,8 +33,8 @@ struct contents {
 	/* The regular files that the run has at the end of the timeline. */
 	VEC(struct contents_last) last;
 	bool has_last; /* last was made */
-	struct contents_result *results; /* of the roots, made when needed */
-	VEC(struct contents_state) states; /* the newest last, as above */
+	struct lookup in_stored;
+	VEC(struct contents_state) states; /* the newest last */
 	bool has_states; /* states was made */
 	struct tree_editor *editor; /* contents_edit(), or NULL */
 	bool changed; /* the edited tree has other contents */
@@ -50,6 +44,10 @@ struct contents {
  * attributes only. */
 int contents_stored(struct contents *c, uint64_t number, struct entry *ret,
 		    struct err *err);
+/* Whether it is in the spool, and its name there. */
+#define CONTENTS_NAME 24
+bool contents_spooled(const struct contents *c, uint64_t number,
+		      char ret_name[CONTENTS_NAME]);
 /* Loads the snapshot again, of a run with a directory. */
 int contents_refresh(struct contents *c, struct err *err);
 /* As contents_entry(), of a content that still stands in the result or in the

@@ -203,18 +203,12 @@ void drop_list_path(const struct timeline *t, size_t root, const char *path,
 
 /* --- dropping --- */
 
-static void spool_name(char ret[24], uint64_t number)
-{
-	(void)snprintf(ret, 24, "%" PRIu64, number);
-}
-
 static int is_kept(struct contents *c, uint64_t number, struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
-	char name[24];
+	char name[CONTENTS_NAME];
 
-	spool_name(name, number);
-	return c->spool_fd >= 0 && fd_exists(c->spool_fd, name)
+	return contents_spooled(c, number, name)
 		       ? 1
 		       : contents_stored(c, number, &e, err);
 }
@@ -257,7 +251,7 @@ static int drop_kept(struct contents *c, const struct drop_list *gone,
 		     const char *message, struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
-	char name[24];
+	char name[CONTENTS_NAME];
 	size_t i;
 	int got = add_records(c, gone, kind, text, err), records = 0;
 
@@ -270,10 +264,9 @@ static int drop_kept(struct contents *c, const struct drop_list *gone,
 		if (got >= 0)
 			got = contents_commit(c, records, message, err);
 	}
-	for (i = 0; i < gone->count && got >= 0; i++) {
-		spool_name(name, gone->items[i]);
-		(void)unlinkat(c->spool_fd, name, 0);
-	}
+	for (i = 0; i < gone->count && got >= 0; i++)
+		if (contents_spooled(c, gone->items[i], name))
+			(void)unlinkat(c->spool_fd, name, 0);
 	return got;
 }
 

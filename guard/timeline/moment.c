@@ -274,7 +274,7 @@ static int make_entry(struct state_maker *m, const struct timeline_record *r,
 	if (S_ISREG(r->mode))
 		got = contents_entry(m->contents, r->content, ret, err);
 	if (S_ISREG(r->mode) && got == 0)
-		got = contents_from_states(m->contents, r, ret, err);
+		got = contents_from_states(m->contents, r, 0, ret, err);
 	else if (!S_ISREG(r->mode) &&
 		 lookup_find(&m->in_base, r->path, &base, err) < 0)
 		got = -err->num;
