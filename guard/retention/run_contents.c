@@ -111,7 +111,7 @@ static int visit_all(struct visit *v, struct err *err)
 static int maintain_run(struct visit *v, struct session *s, struct contents *c,
 			int64_t decided, struct err *err)
 {
-	AUTO(drop_list) struct drop_list list = {0};
+	auto_free bool *gone = NULL;
 	int got;
 
 	if (s && s->live)
@@ -121,8 +121,8 @@ static int maintain_run(struct visit *v, struct session *s, struct contents *c,
 	if (!decided || decided > v->before || !contents_snapshot(c)->seq ||
 	    strcmp(contents_snapshot(c)->message, THINNED) == 0)
 		return 0;
-	drop_list_thin(contents_timeline(c), &list);
-	got = drop_contents(c, &list, TIMELINE_THINNED,
+	gone = drop_thin(contents_timeline(c));
+	got = drop_contents(c, gone, TIMELINE_THINNED,
 			    "shorter than others of its minute", THINNED, false,
 			    err);
 	return got < 0 ? got : 0;
@@ -156,7 +156,8 @@ int run_contents_maintain(const struct state *state, struct store *store,
 static int purge_run(struct visit *v, struct session *s, struct contents *c,
 		     int64_t decided, struct err *err)
 {
-	AUTO(drop_list) struct drop_list list = {0};
+	const struct timeline *t = contents_timeline(c);
+	auto_free bool *gone = mem_zalloc(t->count + 1);
 	const struct contents_root *roots;
 	size_t count, i;
 	int got;
@@ -165,13 +166,12 @@ static int purge_run(struct visit *v, struct session *s, struct contents *c,
 	roots = contents_roots(c, &count);
 	for (i = 0; i < count; i++) {
 		if (path_below(roots[i].path, v->path))
-			drop_list_path(contents_timeline(c), i, "", &list);
+			drop_path(t, i, "", gone);
 		else if (path_below(v->path, roots[i].path))
-			drop_list_path(contents_timeline(c), i,
-				       path_rest(v->path, roots[i].path),
-				       &list);
+			drop_path(t, i, path_rest(v->path, roots[i].path),
+				  gone);
 	}
-	got = drop_contents(c, &list, TIMELINE_GAP, v->note, "",
+	got = drop_contents(c, gone, TIMELINE_GAP, v->note, "",
 			    v->dry || (s && s->live), err);
 	if (got > 0 && !v->dry && s && s->live)
 		return fail(err, EBUSY,

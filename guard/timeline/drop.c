@@ -1,8 +1,6 @@
 #include "guard/timeline/drop.h"
 
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,46 +14,40 @@
 
 #define MINUTE 60
 
-void drop_list_free(struct drop_list *list)
-{
-	VEC_FREE(list);
-}
-
-static bool has_number(const struct drop_list *list, uint64_t number)
-{
-	return sorted_find_number(number, list->items, list->count,
-				  sizeof(*list->items)) != NULL;
-}
-
-static void sort_once(struct drop_list *list)
-{
-	size_t i, count = 0;
-
-	VEC_SORT(list, sorted_compare_numbers);
-	for (i = 0; i < list->count; i++)
-		if (!count || list->items[count - 1] != list->items[i])
-			list->items[count++] = list->items[i];
-	list->count = count;
-}
-
 /* Whether the record says that a path has a content of some bytes. */
 static bool has_content(const struct timeline_record *r)
 {
 	return r->kind == TIMELINE_ENTRY && S_ISREG(r->mode) && r->size;
 }
 
+/* The index of the content's own record; the count, if there is none. */
+static size_t content_index(const struct timeline *t,
+			    const struct timeline_record *of)
+{
+	const struct timeline_record *r = sorted_find_number(
+		of->content, t->items, t->count, sizeof(*t->items));
+
+	return r ? (size_t)(r - t->items) : t->count;
+}
+
 /* --- thinning --- */
 
-/* The last record that has a content; ascending by content. */
-struct last_use {
-	uint64_t content, number;
+struct use {
+	uint64_t last; /* record that has the content; 0: none */
+	bool kept;
 };
 
 struct thinning {
+	const struct timeline *timeline;
 	struct record_list records;
-	struct drop_list keep;
-	VEC(struct last_use) uses;
+	struct use *uses; /* of the content of each record */
 };
+
+static struct use *find_use(const struct thinning *t,
+			    const struct timeline_record *r)
+{
+	return &t->uses[content_index(t->timeline, r)];
+}
 
 /* Whether a directory above the record's path ceased to be one after it, and
  * before the number. */
@@ -89,23 +81,22 @@ static bool is_lost_by(const struct thinning *t,
 		       const struct timeline_record *r,
 		       const struct timeline_record *next)
 {
-	const struct last_use *use = sorted_find_number(
-		r->content, t->uses.items, t->uses.count, sizeof(*use));
-
-	return use->number == r->number &&
+	return find_use(t, r)->last == r->number &&
 	       (!has_content(next) ||
 		is_parent_lost(&t->records, r, next->number));
 }
 
 /* The records of one path, in the order of their numbers. */
-static void thin_path(struct thinning *t, const struct timeline_record **items,
-		      size_t count)
+static void thin_path(const struct thinning *t,
+		      const struct timeline_record **items, size_t count)
 {
-	int64_t minute = INT64_MIN, longest = -1;
-	size_t i = 0, best = 0; /* the minute's longest in t->keep */
+	int64_t minute = INT64_MIN, longest = 0;
+	struct use *best = NULL; /* the minute's longest */
+	size_t i = 0;
 
 	while (i < count) {
 		const struct timeline_record *first = items[i], *r;
+		struct use *use;
 		int64_t ns;
 
 		do
@@ -114,77 +105,62 @@ static void thin_path(struct thinning *t, const struct timeline_record **items,
 		       items[i]->content == first->content);
 		if (!has_content(first))
 			continue;
+		use = find_use(t, first);
 		/* The one at the end takes no other's place. */
-		if (i == count || is_lost_by(t, r, items[i]))
-			*VEC_ADD(&t->keep) = first->content;
+		use->kept |= i == count || is_lost_by(t, r, items[i]);
 		if (i == count)
 			break;
 		/* Less than none: the machine was started in between. */
 		ns = items[i]->boot_ns - first->boot_ns;
-		if (first->time.sec / MINUTE != minute) {
-			best = t->keep.count;
-			*VEC_ADD(&t->keep) = first->content;
-		} else if (ns >= longest) {
-			t->keep.items[best] = first->content;
-		} else {
+		if (best && first->time.sec / MINUTE == minute && ns < longest)
 			continue;
-		}
+		if (best && first->time.sec / MINUTE != minute)
+			best->kept = true;
+		best = use;
 		minute = first->time.sec / MINUTE;
 		longest = ns;
 	}
+	if (best)
+		best->kept = true;
 }
 
-static void find_last_uses(struct thinning *t, const struct timeline *timeline)
+bool *drop_thin(const struct timeline *timeline)
 {
-	size_t i, count = 0;
+	bool *gone = mem_zalloc(timeline->count + 1);
+	struct thinning t = {
+		.timeline = timeline,
+		.records = record_list_make(timeline),
+		.uses = mem_zalloc((timeline->count + 1) * sizeof(*t.uses)),
+	};
+	size_t i, next;
 
 	for (i = 0; i < timeline->count; i++)
 		if (has_content(&timeline->items[i]))
-			*VEC_ADD(&t->uses) =
-				(struct last_use){timeline->items[i].content,
-						  timeline->items[i].number};
-	VEC_SORT(&t->uses, sorted_compare_numbers);
-	for (i = 0; i < t->uses.count; i++) {
-		struct last_use use = t->uses.items[i];
-
-		if (!count || t->uses.items[count - 1].content != use.content)
-			t->uses.items[count++] = use;
-		else if (use.number > t->uses.items[count - 1].number)
-			t->uses.items[count - 1] = use;
-	}
-	t->uses.count = count;
-}
-
-void drop_list_thin(const struct timeline *timeline, struct drop_list *ret)
-{
-	struct thinning t = {.records = record_list_make(timeline)};
-	size_t i, next;
-
-	find_last_uses(&t, timeline);
+			find_use(&t, &timeline->items[i])->last =
+				timeline->items[i].number;
 	for (i = 0; i < t.records.count; i = next) {
 		next = record_list_next(&t.records, i);
 		thin_path(&t, t.records.items + i, next - i);
 	}
-	sort_once(&t.keep);
-	for (i = 0; i < t.uses.count; i++)
-		if (!has_number(&t.keep, t.uses.items[i].content))
-			*VEC_ADD(ret) = t.uses.items[i].content;
+	for (i = 0; i < timeline->count; i++)
+		gone[i] = t.uses[i].last && !t.uses[i].kept;
 	record_list_free(&t.records);
-	drop_list_free(&t.keep);
-	VEC_FREE(&t.uses);
+	free(t.uses);
+	return gone;
 }
 
 /* --- purging --- */
 
-void drop_list_path(const struct timeline *t, size_t root, const char *path,
-		    struct drop_list *ret)
+void drop_path(const struct timeline *t, size_t root, const char *path,
+	       bool *gone)
 {
 	AUTO(record_list) struct record_list b = record_list_make(t);
-	size_t i, k, next, before;
+	size_t i, k, next;
+	bool again;
 
 	/* A content at two paths was renamed: until no path is added. */
 	do {
-		before = ret->count;
+		again = false;
 		for (i = 0; i < b.count; i = next) {
 			bool named = b.items[i]->root == root &&
 				     path_below(b.items[i]->path, path);
@@ -192,51 +168,45 @@ void drop_list_path(const struct timeline *t, size_t root, const char *path,
 			next = record_list_next(&b, i);
 			for (k = i; k < next && !named; k++)
 				named = has_content(b.items[k]) &&
-					has_number(ret, b.items[k]->content);
-			for (k = i; k < next && named; k++)
-				if (has_content(b.items[k]))
-					*VEC_ADD(ret) = b.items[k]->content;
-			sort_once(ret);
+					gone[content_index(t, b.items[k])];
+			for (k = i; k < next && named; k++) {
+				bool *of = &gone[content_index(t, b.items[k])];
+
+				again |= has_content(b.items[k]) && !*of;
+				*of |= has_content(b.items[k]);
+			}
 		}
-	} while (ret->count != before);
+	} while (again);
 }
 
 /* --- dropping --- */
 
-static int is_kept(struct contents *c, uint64_t number, struct err *err)
-{
-	AUTO(entry) struct entry e = {0};
-	char name[CONTENTS_NAME];
-
-	return contents_spooled(c, number, name)
-		       ? 1
-		       : contents_stored(c, number, &e, err);
-}
-
 /* In the run's directory too, if there is one. */
-static int add_records(struct contents *c, const struct drop_list *gone,
+static int add_records(struct contents *c, const bool *gone, size_t count,
 		       enum timeline_kind kind, const char *text,
 		       struct err *err)
 {
-	size_t i, count = c->timeline.count;
 	struct timeline_writer w = {
 		.fd = -1,
 		.next = count ? c->timeline.items[count - 1].number + 1 : 1,
 	};
+	size_t i;
 	int got = 0;
 
 	if (c->session && timeline_open(&w, c->session->fd, err) < 0)
 		return -err->num;
-	for (i = 0; i < gone->count; i++) {
-		const struct timeline_record *of =
-			contents_record(c, gone->items[i]);
-		struct timeline_record r = {.kind = kind, .text = text};
+	for (i = 0; i < count; i++) {
+		struct timeline_record r = c->timeline.items[i];
 
-		if (!of)
+		if (!gone[i])
 			continue;
-		r.root = of->root;
-		r.path = of->path;
-		r.content = gone->items[i];
+		r = (struct timeline_record){
+			.kind = kind,
+			.text = text,
+			.root = r.root,
+			.path = r.path,
+			.content = r.number,
+		};
 		(void)timeline_add(&w, &r);
 		*VEC_ADD(&c->timeline) = r;
 	}
@@ -246,49 +216,59 @@ static int add_records(struct contents *c, const struct drop_list *gone,
 	return got;
 }
 
-static int drop_kept(struct contents *c, const struct drop_list *gone,
+static int drop_kept(struct contents *c, const bool *gone, size_t count,
 		     enum timeline_kind kind, const char *text,
 		     const char *message, struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	char name[CONTENTS_NAME];
 	size_t i;
-	int got = add_records(c, gone, kind, text, err), records = 0;
+	int got = add_records(c, gone, count, kind, text, err), records = 0;
 
 	if (got == 0 && c->stored.seq) {
 		got = records = tree_lookup(c->store, &c->stored.root,
 					    CONTENTS_RECORDS, &e, err);
 		contents_edit(c);
-		for (i = 0; i < gone->count && got >= 0; i++)
-			got = contents_remove(c, gone->items[i], err);
+		for (i = 0; i < count && got >= 0; i++)
+			if (gone[i])
+				got = contents_remove(
+					c, c->timeline.items[i].number, err);
 		if (got >= 0)
 			got = contents_commit(c, records, message, err);
 	}
-	for (i = 0; i < gone->count && got >= 0; i++)
-		if (contents_spooled(c, gone->items[i], name))
+	for (i = 0; i < count && got >= 0; i++)
+		if (gone[i] &&
+		    contents_spooled(c, c->timeline.items[i].number, name))
 			(void)unlinkat(c->spool_fd, name, 0);
 	return got;
 }
 
-int drop_contents(struct contents *c, const struct drop_list *list,
-		  enum timeline_kind kind, const char *text,
-		  const char *message, bool dry, struct err *err)
+int drop_contents(struct contents *c, bool *gone, enum timeline_kind kind,
+		  const char *text, const char *message, bool dry,
+		  struct err *err)
 {
-	AUTO(drop_list) struct drop_list gone = {0};
 	auto_close int lock = -1;
-	size_t i;
-	int got = 0;
+	size_t i, count = c->timeline.count;
+	int got = 0, dropped = 0;
 
 	if (c->session && !dry) {
 		lock = contents_lock(c->session->fd, true, err);
 		got = lock < 0 ? lock : contents_refresh(c, err);
 	}
-	for (i = 0; i < list->count && got >= 0; i++) {
-		got = is_kept(c, list->items[i], err);
-		if (got > 0)
-			*VEC_ADD(&gone) = list->items[i];
+	for (i = 0; i < count && got >= 0; i++) {
+		AUTO(entry) struct entry e = {0};
+		uint64_t number = c->timeline.items[i].number;
+		char name[CONTENTS_NAME];
+
+		if (!gone[i])
+			continue;
+		got = contents_spooled(c, number, name)
+			      ? 1
+			      : contents_stored(c, number, &e, err);
+		gone[i] = got > 0;
+		dropped += gone[i];
 	}
-	if (got >= 0 && !dry && (gone.count || *message))
-		got = drop_kept(c, &gone, kind, text, message, err);
-	return got < 0 ? got : (int)(gone.count & INT_MAX);
+	if (got >= 0 && !dry && (dropped || *message))
+		got = drop_kept(c, gone, count, kind, text, message, err);
+	return got < 0 ? got : dropped;
 }

@@ -477,14 +477,14 @@ static void test_thinned(void **state)
 	for (i = 0; i < sizeof(thin_cases) / sizeof(*thin_cases); i++) {
 		const struct thin_case *t = &thin_cases[i];
 		AUTO(timeline) struct timeline timeline = {0};
-		AUTO(drop_list) struct drop_list list = {0};
+		auto_free bool *gone = NULL;
 		AUTO(buf) struct buf text = {0};
 
 		parse_case(t->records, 12, &timeline);
-		drop_list_thin(&timeline, &list);
-		for (k = 0; k < list.count; k++)
-			buf_printf(&text, " %llu",
-				   (unsigned long long)list.items[k]);
+		gone = drop_thin(&timeline);
+		for (k = 0; k < timeline.count; k++)
+			if (gone[k])
+				buf_printf(&text, " %zu", k + 1);
 		if (strcmp(buf_text(&text), t->dropped) != 0)
 			print_error("%s:%s\n", t->what, buf_text(&text));
 		assert_string_equal(buf_text(&text), t->dropped);
@@ -509,15 +509,27 @@ static void test_dropped_path(void **state)
 		 .size = 1,
 		 .content = 9},
 	};
-	static const uint64_t gone[] = {1, 2, 5, 7};
+	static const bool expected[] = {true,  true, false, false, true,
+					false, true, false, false};
+	bool gone[10] = {false};
 	AUTO(timeline) struct timeline t = {0};
-	AUTO(drop_list) struct drop_list list = {0};
 
 	(void)state;
 	parse_case(records, sizeof(records) / sizeof(*records), &t);
-	drop_list_path(&t, 0, "secret", &list);
-	assert_int_equal(list.count, 4);
-	assert_memory_equal(list.items, gone, sizeof(gone));
+	drop_path(&t, 0, "secret", gone);
+	assert_memory_equal(gone, expected, sizeof(expected));
+}
+
+static int drop(struct contents *c, uint64_t number, const char *message,
+		bool dry)
+{
+	const struct timeline *t = contents_timeline(c);
+	auto_free bool *gone = mem_zalloc(t->count);
+	struct err err;
+
+	gone[contents_record(c, number) - t->items] = true;
+	return drop_contents(c, gone, TIMELINE_GAP, "purged", message, dry,
+			     &err);
 }
 
 /* Dropped from the spool and from the store, with the run's directory and
@@ -527,7 +539,6 @@ static void test_dropped(void **state)
 	struct place *p = *state;
 	struct contents *c = NULL;
 	uint64_t first = put(p, "a", "one"), second, third;
-	struct drop_list list = {.items = &first, .count = 1};
 	struct err err;
 	size_t count;
 
@@ -540,13 +551,9 @@ static void test_dropped(void **state)
 	ok(import_run(p->store, &p->lab.s, true, true, &err));
 	/* Again in the spool: an import was killed before the removal. */
 	spool(p, first, "one");
-	assert_int_equal(
-		drop_contents(c, &list, TIMELINE_GAP, "purged", "", true, &err),
-		1);
+	assert_int_equal(drop(c, first, "", true), 1);
 	assert_content(c, first, "one");
-	assert_int_equal(drop_contents(c, &list, TIMELINE_GAP, "purged", "",
-				       false, &err),
-			 1);
+	assert_int_equal(drop(c, first, "", false), 1);
 	assert_content(c, first, NULL);
 	assert_content(c, second, "two");
 	contents_close(&c);
@@ -557,18 +564,13 @@ static void test_dropped(void **state)
 	assert_string_equal(contents_timeline(c)->items[count - 1].text,
 			    "purged");
 	assert_true(contents_timeline(c)->items[count - 1].content == first);
-	assert_int_equal(drop_contents(c, &list, TIMELINE_GAP, "purged", "",
-				       false, &err),
-			 0);
+	assert_int_equal(drop(c, first, "", false), 0);
 	contents_close(&c);
 	ok(contents_open_stored(&c, p->store, p->lab.s.id, &err));
 	assert_int_equal(contents_timeline(c)->count, count);
 	assert_content(c, first, NULL);
 	assert_content(c, third, "three");
-	list.items = &second;
-	assert_int_equal(drop_contents(c, &list, TIMELINE_THINNED, "thinned",
-				       "thinned", false, &err),
-			 1);
+	assert_int_equal(drop(c, second, "thinned", false), 1);
 	contents_close(&c);
 	ok(contents_open_stored(&c, p->store, p->lab.s.id, &err));
 	assert_int_equal(contents_timeline(c)->count, count + 1);
