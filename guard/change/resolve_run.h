@@ -83,8 +83,8 @@ int resolve_run_reload(struct context *c, struct session *s, struct err *err);
  * recover_project() may have changed it. */
 int resolve_run_lock(struct context *c, struct resolved_run *p,
 		     struct err *err);
-/* "running", "paused", "applying", "in use" (locked by another guard process), or the
- * state. */
+/* "running", "paused", "applying", "in use" (locked by another guard process),
+ * or the state. */
 const char *resolve_run_state_text(const struct session *s);
 /* The run is live and its command has not ended. */
 bool resolve_run_is_running(const struct session *s);

@@ -10,14 +10,14 @@
 
 #include "base/auto.h"
 #include "base/child.h"
+#include "base/dirtree.h"
 #include "base/fd.h"
 #include "guard/state/background.h"
 #include "guard/state/report.h"
 #include "guard/timeline/marks.h"
 #include "guard/timeline/worker.h"
 
-/* A run that ends earlier than this does without a worker: nothing stood long
- * enough in it. */
+/* A run that ends earlier and changes nothing does without a worker. */
 #define START_MS 50
 /* From one start to the next, at least. */
 #define RESTART_MS 1000
@@ -131,12 +131,29 @@ uint64_t run_versions_marks(const struct run_versions *d)
 	return d->rest_ms ? *d->marks : 0;
 }
 
+static bool has_changes(const struct session *s)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; i < s->root_count && !list.count; i++) {
+		auto_free char *name = session_root_dir(i, "upper");
+		auto_close int upper = fd_open_dir(s->fd, name);
+
+		if (upper >= 0)
+			(void)dirlist_read(upper, &list, &ignored);
+	}
+	return list.count;
+}
+
 void run_versions_end(struct run_versions *d)
 {
 	struct pollfd fd = {.fd = d->marks_fd, .events = POLLIN};
 
-	/* A short run may have marks. */
-	if (d->rest_ms && !d->worker_pid && poll(&fd, 1, 0) > 0)
+	/* A short run may have marks, and its timeline has its changes. */
+	if (d->rest_ms && !d->worker_pid &&
+	    (poll(&fd, 1, 0) > 0 || has_changes(d->session)))
 		start_worker(d);
 	fd_close(&d->marks_fd);
 	if (!d->worker_pid)

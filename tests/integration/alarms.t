@@ -10,7 +10,7 @@ cd "$HOME/p" || exit 99
 git init -q .
 mkdir src
 for i in $(seq 60); do
-	echo "$i" >src/$i
+	echo "$i" >"src/$i"
 done
 git add -A
 git commit -q -m first
@@ -28,7 +28,7 @@ begin() {
 
 # until_says TEXT: the guard of the run prints it
 until_says() {
-	for try in $(seq 1000); do
+	for _ in $(seq 1000); do
 		! grep -q "$1" "$T/run" || break
 		sleep 0.02
 	done
@@ -111,7 +111,7 @@ for answer in continue end 'rewind\ncontinue'; do
 		/dev/null <"$T/keys" >>"$T/run" 2>&1 &
 	exec 3>"$T/keys"
 	until_says 'paused: continue, rewind or end?'
-	printf "nonsense\n\n$answer\n" >&3
+	printf 'nonsense\n\n%b\n' "$answer" >&3
 	wait $!
 	got=$?
 	exec 3>&-

@@ -60,6 +60,7 @@ value() {
 	*\ -m | *--message | *--tag | *--keep-tag) echo text ;;
 	*--exclude) echo '*.o' ;;
 	*--at) echo latest ;;
+	rewind\ --to) echo start ;;
 	*--to) echo "$T/restored" ;;
 	*--overwrite) echo always ;;
 	*--progress) echo json ;;
@@ -101,6 +102,9 @@ rest() {
 	apply\ *) echo '-n -y' ;;
 	discard\ -n | discard\ --dry-run) echo latest ;;
 	discard\ *) echo '-y' ;;
+	rewind\ --to) echo '-y' ;;
+	rewind\ -n | rewind\ --dry-run) echo '--to start' ;;
+	rewind\ *) echo '-y --to start' ;;
 	undo\ *) echo '-y 1' ;;
 	redo\ *) echo '-y' ;;
 	import\ --ff) echo "-n $run" ;;

@@ -80,13 +80,12 @@ recover|restore .
 reset --hard|discard|restore .
 revert HEAD|undo
 rollback|undo
-rewind|undo
 back|undo
 unapply|undo
 stash|snapshot
 stash pop|snapshot
 backup|snapshot
-checkpoint|snapshot
+checkpoint|mark|snapshot
 save|snapshot
 merge|apply
 accept|apply
@@ -228,7 +227,7 @@ gives 0 'letters of docker are options of run' \
 # Each named command works as printed. Questions, and commands that would
 # remove something, change nothing without an answer.
 guard status -q >"$T/before"
-sort -u "$T/commands" | grep -vE ' (run|exec) |guard (status|log) made$' \
+sort -u "$T/commands" | grep -vE ' (run|exec) |guard mark$|guard (status|log) made$' \
 	>"$T/once"
 while read -r command; do
 	(sh -c "$command" | cat) >"$out" 2>"$err" </dev/null

@@ -325,7 +325,7 @@ static void values_land_in_their_members(void **state)
 	options_free(&o);
 	assert_int_equal(parse("run", numbers, &o), OPTIONS_OK);
 	assert_int_equal(o.timeout, 90000);
-	assert_int_equal(o.versions, 60000);
+	assert_int_equal(o.versions, 150);
 	assert_int_equal(o.layer_size, 2000);
 	assert_int_equal(o.layer_files, 3);
 	assert_string_equal(o.ro[0], "a");
