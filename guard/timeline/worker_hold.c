@@ -89,6 +89,11 @@ static struct worker_storm *storm_of(struct worker *w, uint64_t path)
 	return &w->storms[path % (sizeof(w->storms) / sizeof(*w->storms))];
 }
 
+bool worker_hold_was_kept(struct worker *w, const struct worker_file *f)
+{
+	return storm_of(w, f->path)->path == f->path;
+}
+
 int64_t worker_hold_rest(struct worker *w, const struct worker_file *f)
 {
 	const struct worker_storm *s = storm_of(w, f->path);
@@ -344,7 +349,9 @@ void worker_hold_keep(struct worker *w, struct worker_file *f,
 		if ((why == KEEP_BROKEN && read_broken(w, f)) ||
 		    copy_to_spool(&k, f, &err) == 0) {
 			w->spool_bytes += (uint64_t)st.st_blocks * 512;
-			count_storm(w, f);
+			/* Not for a lack of descriptors. */
+			if (why != KEEP_NAMELESS || LIST_EMPTY(&f->names))
+				count_storm(w, f);
 			if (why == KEEP_SAMPLE)
 				worker_hold_note(w, TIMELINE_SAMPLED, f,
 						 "read without a lease");

@@ -15,14 +15,16 @@
 #define DROP_EVERY_MS 100
 
 /* The oldest hold makes room for a new one; then files that wait. False: the
- * copies have taken their share of the time. */
-static bool make_room(struct worker *w, int64_t now)
+ * copies have taken their share of the time. A path of which a content was
+ * copied lately does not wait. */
+static bool make_room(struct worker *w, const struct worker_file *wants,
+		      int64_t now)
 {
 	struct worker_file *f;
 
 	if (w->open_count < w->open_max)
 		return true;
-	if (now % DROP_EVERY_MS > DROP_MS)
+	if (now % DROP_EVERY_MS > DROP_MS && !worker_hold_was_kept(w, wants))
 		return false;
 	f = TAILQ_FIRST(&w->lists[FILE_HELD]);
 	if (f) {
@@ -140,7 +142,7 @@ int64_t worker_rest_due(struct worker *w)
 		int64_t now = timestamp_monotonic_ms();
 
 		before = TAILQ_PREV(f, worker_files, entry);
-		if (f->due <= now && f->fd < 0 && !make_room(w, now)) {
+		if (f->due <= now && f->fd < 0 && !make_room(w, f, now)) {
 			f->due = now + DROP_MS;
 		} else if (f->due <= now) {
 			try_to_hold(w, f, now);
