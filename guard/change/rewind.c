@@ -236,7 +236,7 @@ bool rewind_has_work(const struct rewind *r)
 
 /* --- the record --- */
 
-#define MARK_WAIT_MS 400
+#define MARK_WAIT_MS 3000
 #define MARK_STEP_MS 10
 
 static size_t count_marks(const struct session *s)
