@@ -274,8 +274,7 @@ static int open_outside(struct opening *o, struct importer_repository *r,
 
 	r->outside = true;
 	r->path = mem_strdup("");
-	if (context_store(o->c, STORE_WRITE, err) < 0 ||
-	    store_refresh(o->c->store, err) < 0)
+	if (context_store(o->c, STORE_WRITE, err) < 0)
 		return -err->num;
 	entry_copy(&r->now, &empty);
 	got = load_layer(o, r->git, &r->now, err);

@@ -30,8 +30,7 @@ static int restore_moved_dirs(const struct session *s, struct store *store,
 
 	if (upper < 0)
 		return fail_errno(err, "open its layer");
-	if (store_refresh(store, err) < 0 ||
-	    catalog_load(store, s->roots[0].result, &result, err) < 0)
+	if (catalog_load(store, s->roots[0].result, &result, err) < 0)
 		return -err->num;
 	for (n = 0; (path = record_get_nth(&s->more, KEY, n)); n++)
 		if (restore_upper_dir(store, &result.root, path, s->fd, upper,

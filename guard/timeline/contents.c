@@ -62,9 +62,7 @@ static int load_snapshot(struct store *store, int run_fd, const char *run_id,
 	if (got == 0 && strcmp(s.reason, CATALOG_TIMELINE) == 0 &&
 	    strcmp(s.run_id, run_id) == 0)
 		*ret = TAKE(s);
-	/* Its packs, and those of the base, may be younger than the store's
-	 * list of packs. */
-	return store_refresh(store, err);
+	return 0;
 }
 
 static struct contents *new_contents(struct store *store)

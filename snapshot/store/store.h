@@ -101,7 +101,8 @@ int store_flush_begin(struct store *s, struct err *err);
 int store_flush_locked(struct store *s, struct err *err);
 void store_flush_end(struct store *s);
 
-/* Loads packs that other processes have added since the store was opened. */
+/* Loads packs that other processes have added since the store was opened, as
+ * store_get() does before it calls an object missing. */
 int store_refresh(struct store *s, struct err *err);
 
 /*

@@ -283,6 +283,13 @@ int store_get(struct store *s, const struct oid *id, struct buf *to,
 		got = find_packed_object(s, id, to, err);
 	else if (get_packed_object(s, id, to, &own) == 1)
 		got = 1;
+	/* Another process may have stored it after this one listed the packs.
+	 */
+	if (got == 0 && s->mode != STORE_READ) {
+		if (store_refresh(s, err) < 0)
+			return -err->num;
+		got = get_packed_object(s, id, to, err);
+	}
 	if (got == 1)
 		return 0;
 	return got < 0 ? got : fail_object_missing(s, err);

@@ -555,6 +555,7 @@ static void a_writer_at_work_loses_nothing_to_another_that_opens(void **state)
 	struct box *box = *state;
 	auto_free unsigned char *data = bytes_make(2, 100000);
 	struct store *a = open_store(box, STORE_WRITE), *b;
+	AUTO(buf) struct buf bytes = {0};
 	struct oid id;
 	struct err err;
 
@@ -564,7 +565,7 @@ static void a_writer_at_work_loses_nothing_to_another_that_opens(void **state)
 	assert_int_equal(count_in(box, "tmp"), 1);
 	ok(store_flush(a, &err));
 	assert_false(store_has(b, &id));
-	ok(store_refresh(b, &err));
+	ok(store_get(b, &id, &bytes, &err));
 	check_get(b, &id, data, 100000);
 	store_free(&a);
 	store_free(&b);
