@@ -34,8 +34,10 @@ static int trash_run(struct context *c, struct session *s, const char *reason,
 	int got = import_now(s, true, false, &why);
 
 	/* One at work completes it: with idle priority, so that a wait could
-	 * take long. */
-	if (got < 0 && got != -EWOULDBLOCK)
+	 * take long. If it is killed, the next one does. */
+	if (got == -EWOULDBLOCK)
+		(void)import_start(s, true);
+	else if (got < 0)
 		report_warning("versions during run %s could not be stored, "
 			       "and go in %d days: %s",
 			       session_label(s), TRASH_DAYS, why.text);

@@ -96,6 +96,33 @@ int contents_open(struct contents **ret, struct store *store,
 	return 0;
 }
 
+/* The snapshots of the run: the states that it had at its ends, before rewinds
+ * and in the middle of applies; of a run without a directory the timeline. */
+static int load_states(struct contents *c, const char *run_id, struct err *err)
+{
+	auto_free uint64_t *list = NULL;
+	struct err ignored;
+	size_t count = 0, i;
+
+	if (catalog_list(c->store, &list, &count, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		AUTO(snapshot) struct snapshot s = {0};
+
+		if (catalog_load(c->store, list[i], &s, &ignored) < 0 ||
+		    strcmp(s.run_id, run_id) != 0)
+			continue;
+		if (strcmp(s.reason, CATALOG_TIMELINE) != 0)
+			VEC_ADD(&c->states)->snapshot = TAKE(s);
+		else if (!c->session) {
+			snapshot_free(&c->stored);
+			c->stored = TAKE(s);
+		}
+	}
+	c->has_states = true;
+	return 0;
+}
+
 static int read_file(struct contents *c, const char *name, struct buf *to,
 		     struct err *err)
 {
@@ -141,19 +168,8 @@ int contents_open_stored(struct contents **ret, struct store *store,
 			 const char *run_id, struct err *err)
 {
 	struct contents *c = new_contents(store);
-	auto_free uint64_t *seqs = NULL;
-	size_t count = 0;
-	int got = catalog_list(store, &seqs, &count, err);
+	int got = load_states(c, run_id, err);
 
-	while (got == 0 && !c->stored.seq && count--) {
-		AUTO(snapshot) struct snapshot s = {0};
-		struct err ignored;
-
-		if (catalog_load(store, seqs[count], &s, &ignored) == 0 &&
-		    strcmp(s.reason, CATALOG_TIMELINE) == 0 &&
-		    strcmp(s.run_id, run_id) == 0)
-			c->stored = TAKE(s);
-	}
 	if (got == 0)
 		got = c->stored.seq ? load_stored(c, err)
 				    : fail(err, ENOENT,
@@ -277,36 +293,12 @@ static int take_from_layer(struct contents *c, const struct timeline_record *r,
 	return got;
 }
 
-/* The states that the run had at its ends, before rewinds and in the middle of
- * applies. */
-static int load_states(struct contents *c, struct err *err)
-{
-	const char *id = c->session ? c->session->id : c->stored.run_id;
-	auto_free uint64_t *list = NULL;
-	struct err ignored;
-	size_t count = 0, i;
-
-	if (c->has_states)
-		return 0;
-	if (catalog_list(c->store, &list, &count, err) < 0)
-		return -err->num;
-	for (i = 0; i < count; i++) {
-		AUTO(snapshot) struct snapshot s = {0};
-
-		if (catalog_load(c->store, list[i], &s, &ignored) == 0 &&
-		    strcmp(s.run_id, id) == 0)
-			VEC_ADD(&c->states)->snapshot = TAKE(s);
-	}
-	c->has_states = true;
-	return 0;
-}
-
 int contents_from_states(struct contents *c, const struct timeline_record *r,
 			 uint64_t seq, struct entry *ret, struct err *err)
 {
 	size_t i;
 
-	if (load_states(c, err) < 0)
+	if (!c->has_states && load_states(c, c->session->id, err) < 0)
 		return -err->num;
 	for (i = c->states.count; i-- > 0;) {
 		struct contents_state *s = &c->states.items[i];

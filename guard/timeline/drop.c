@@ -220,21 +220,18 @@ static int drop_kept(struct contents *c, const bool *gone, size_t count,
 		     enum timeline_kind kind, const char *text,
 		     const char *message, struct err *err)
 {
-	AUTO(entry) struct entry e = {0};
 	char name[CONTENTS_NAME];
 	size_t i;
-	int got = add_records(c, gone, count, kind, text, err), records = 0;
+	int got = add_records(c, gone, count, kind, text, err);
 
 	if (got == 0 && c->stored.seq) {
-		got = records = tree_lookup(c->store, &c->stored.root,
-					    CONTENTS_RECORDS, &e, err);
 		contents_edit(c);
 		for (i = 0; i < count && got >= 0; i++)
 			if (gone[i])
 				got = contents_remove(
 					c, c->timeline.items[i].number, err);
 		if (got >= 0)
-			got = contents_commit(c, records, message, err);
+			got = contents_commit(c, true, message, err);
 	}
 	for (i = 0; i < count && got >= 0; i++)
 		if (gone[i] &&
