@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -17,6 +19,8 @@
 
 /* The loop advances at least that often. */
 #define IDLE_MS 200
+/* The run ends with the guard that supervises it. */
+#define DYING_MS 200
 /* Directories without a watch are looked at that often. */
 #define SCAN_MS 2000
 #define DISK_MS 1000
@@ -125,6 +129,9 @@ static bool take_control(struct worker *w)
 	char text[1024];
 	ssize_t len = read(w->options->control_fd, text, sizeof(text) - 1);
 
+	/* Killed: the processes of the run are about to end as well. */
+	if (len == 0)
+		(void)poll(NULL, 0, DYING_MS);
 	if (len <= 1)
 		return false;
 	text[len] = '\0';
@@ -189,7 +196,7 @@ static int loop(struct worker *w, struct err *err)
 static int open_worker(struct worker *w, struct err *err)
 {
 	sigset_t signals;
-	int i;
+	int i, dir; /* open, and locked, until the process ends */
 
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, WORKER_SIGNAL);
@@ -208,6 +215,10 @@ static int open_worker(struct worker *w, struct err *err)
 	if (w->signal_fd < 0)
 		return fail_errno(err, "open signals");
 	raise_descriptors(w);
+	/* The worker of a guard that was killed may still work. */
+	dir = fd_open_dir(w->options->run_fd, TIMELINE_DIR);
+	if (dir < 0 || flock(dir, LOCK_EX) < 0)
+		return fail_errno(err, "lock '%s'", TIMELINE_DIR);
 	if (worker_mirror_load(w, err) < 0 ||
 	    timeline_open(&w->out, w->options->run_fd, err) < 0)
 		return -err->num;
@@ -226,6 +237,9 @@ int worker_run(const struct worker_options *options)
 
 	w->options = options;
 	start_watchdog(&w->beats);
+	/* A killed guard leaves the last changes to its worker, which then
+	 * finds the end of control_fd. */
+	(void)prctl(PR_SET_PDEATHSIG, 0);
 	/* The end of the process waits for inotify, 10 ms: an empty text comes
 	 * before it. */
 	if (open_worker(w, &err) == 0 && loop(w, &err) == 0)

@@ -28,6 +28,8 @@
 #define NAMES_MAX 1000000
 /* The worker takes this part of the free watches. */
 #define WATCHES_SHARE 4
+/* A renamed file may be without a name for so long. */
+#define NAMELESS_MS 1000
 /* Longest part of a tick: a run may create directories without end. */
 #define REFRESH_MS 400
 
@@ -105,8 +107,10 @@ static void unlink_file(struct worker *w, struct worker_name *n)
 
 	LIST_REMOVE(n, same_file);
 	n->file = NULL;
-	if (LIST_EMPTY(&f->names))
-		worker_hold_move(w, f, FILE_NAMELESS);
+	if (!LIST_EMPTY(&f->names))
+		return;
+	f->due = timestamp_monotonic_ms() + NAMELESS_MS;
+	worker_hold_move(w, f, FILE_NAMELESS);
 }
 
 static void link_file(struct worker *w, struct worker_name *n,
@@ -124,6 +128,10 @@ static void link_file(struct worker *w, struct worker_name *n,
 		TAILQ_INSERT_TAIL(&w->lists[FILE_IDLE], f, entry);
 		(void)tsearch(f, &w->files, sorted_compare_numbers);
 	} else if (f->state == FILE_NAMELESS) {
+		/* It has another name, or its number is another file's. */
+		if (!f->leased && (f->meta.size != m->size ||
+				   timestamp_compare(f->meta.mtime, m->mtime)))
+			f->content = f->rested = f->kept = f->stale = 0;
 		worker_hold_move(w, f, f->leased ? FILE_HELD : FILE_IDLE);
 		if (!f->leased && S_ISREG(f->meta.mode))
 			worker_hold_wait(w, f);
@@ -323,8 +331,12 @@ static void check_name(struct worker *w, struct worker_name *in, int dir_fd,
 		queue_dir(w, n->dir, !n->dir->watch);
 		return;
 	}
-	if (!worker_mirror_update(w, f, &m) && added)
-		record_name(w, n);
+	if (!worker_mirror_update(w, f, &m) && added) {
+		if (f->stale)
+			worker_mirror_record(w, f);
+		else
+			record_name(w, n);
+	}
 	if (S_ISREG(m.mode) && f->state == FILE_IDLE && !f->rested)
 		worker_hold_wait(w, f);
 	else if (f->state == FILE_WAITING)
@@ -512,7 +524,8 @@ void worker_mirror_refresh(struct worker *w)
 {
 	int64_t began = timestamp_monotonic_ms();
 	struct worker_dir *d;
-	struct worker_file *f;
+	struct worker_file *f, *next;
+	struct meta m;
 
 	while ((d = TAILQ_FIRST(&w->queue)) &&
 	       timestamp_monotonic_ms() < began + REFRESH_MS) {
@@ -520,7 +533,13 @@ void worker_mirror_refresh(struct worker *w)
 		d->queued = false;
 		refresh_dir(w, d);
 	}
-	while ((f = TAILQ_FIRST(&w->lists[FILE_NAMELESS]))) {
+	for (f = TAILQ_FIRST(&w->lists[FILE_NAMELESS]); f; f = next) {
+		next = TAILQ_NEXT(f, entry);
+		/* Its new name may come in the next tick. */
+		if (began < f->due &&
+		    (f->fd < 0 ||
+		     (meta_get(f->fd, "", &m) == 0 && m.nlink > 0)))
+			continue;
 		worker_hold_end(w, f);
 		TAILQ_REMOVE(&w->lists[FILE_NAMELESS], f, entry);
 		(void)tdelete(f, &w->files, sorted_compare_numbers);

@@ -136,6 +136,30 @@ kept 'a stopped worker is replaced' four
 agrees 'the timeline after three workers ends with the layer'
 guard discard -q -y
 
+# --- a guard that is killed ---
+begin
+tell 'echo good >good'
+held good
+tell 'echo bad >good; echo last >last'
+kill -KILL $run
+exec 5>&- 6<&-
+wait $run 2>/dev/null
+settle
+kept 'a content that was overwritten just before guard was killed is kept' good
+agrees 'the timeline of a killed guard ends with the layer'
+guard discard -q -y
+
+# --- hard links ---
+begin
+tell 'echo one >a; ln a b; mkdir d; ln b d/c'
+held a
+tell 'rm a; echo two >a'
+tell 'mv d e; rm b; echo three >e/c'
+end
+kept 'the content of a hard link is kept' one
+agrees 'the timeline with hard links ends with the layer'
+guard discard -q -y
+
 # --- hostile layers ---
 begin
 tell 'mkdir shut; echo s >shut/s; chmod 000 shut; mkfifo fifo; ln -s / link'
