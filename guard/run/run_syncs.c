@@ -1,6 +1,5 @@
 #include "guard/run/run_syncs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -12,9 +11,9 @@
 #include "base/auto.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
-#include "base/meta.h"
 #include "guard/change/torn.h"
 #include "guard/state/background.h"
+#include "guard/state/usage.h"
 
 #define INTERVAL_MS 10000
 #define SOON_MS 1000
@@ -23,8 +22,6 @@
 /* A call of write(2) sets ctime when it begins, and may dirty pages that the
  * sync has passed by. */
 #define WRITE_SECONDS 2
-/* Deeper directories count as changed: each level takes a descriptor. */
-#define DEPTH_MAX 200
 
 static int64_t clock_ahead_ms(void)
 {
@@ -46,45 +43,22 @@ void run_syncs_begin(struct run_syncs *d, const struct session *s)
 
 /* --- the worker --- */
 
-/* Whether an entry has changed since then; an unreadable directory may. */
-static bool has_changed(int dir_fd, const char *name, struct timestamp since,
-			unsigned int depth)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int fd = fd_open_dir(dir_fd, name);
-	struct err ignored;
-	struct meta m;
-	size_t i;
-
-	if (fd < 0 || depth > DEPTH_MAX ||
-	    dirlist_read(fd, &list, &ignored) < 0)
-		return fd >= 0 || errno != ENOENT;
-	for (i = 0; i < list.count; i++) {
-		const struct dirlist_item *item = &list.items[i];
-
-		if ((meta_get(fd, item->name, &m) == 0 &&
-		     timestamp_compare(m.ctime, since) >= 0) ||
-		    (item->type == DT_DIR &&
-		     has_changed(fd, item->name, since, depth + 1)))
-			return true;
-	}
-	return false;
-}
-
+/* Whether an entry has changed since the last sync; an unreadable directory
+ * may have. */
 static bool layer_has_changed(const struct run_syncs *d)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = fd_open_dir(d->session->fd, ".");
+	struct usage u = {.since = &d->synced};
 	struct err ignored;
 	size_t i;
 
 	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
 		return true;
-	for (i = 0; i < list.count; i++)
-		if (strstr(list.items[i].name, "upper") &&
-		    has_changed(fd, list.items[i].name, d->synced, 0))
-			return true;
-	return false;
+	for (i = 0; i < list.count && !u.changed; i++)
+		if (strstr(list.items[i].name, "upper"))
+			usage_add(fd, list.items[i].name, &u);
+	return u.changed || u.unread;
 }
 
 /* The times of all files reach the disk before their bytes: a cut in the middle

@@ -15,7 +15,7 @@
 bool usage_is_above(const struct usage *u)
 {
 	return (u->most_bytes && u->bytes > u->most_bytes) ||
-	       (u->most_entries && u->entries > u->most_entries);
+	       (u->most_entries && u->entries > u->most_entries) || u->changed;
 }
 
 static void add_entry_usage(int fd, const char *name, unsigned int depth,
@@ -32,6 +32,11 @@ static void add_entry_usage(int fd, const char *name, unsigned int depth,
 	if (depth && st.st_dev != dev)
 		return;
 	u->entries++;
+	u->changed = u->since &&
+		     timestamp_compare(
+			     (struct timestamp){st.st_ctim.tv_sec,
+						(uint32_t)st.st_ctim.tv_nsec},
+			     *u->since) >= 0;
 	/* Each hard link of a file counts with its share, so the sum has the
 	 * file once. */
 	u->bytes += S_ISDIR(st.st_mode)

@@ -10,12 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/timestamp.h"
+
 struct usage {
 	uint64_t bytes; /* allocated */
 	uint64_t entries;
 	uint64_t unread; /* directories that could not be read */
 	/* Unless 0: the count ends above one of these. */
 	uint64_t most_bytes, most_entries;
+	/* Unless NULL: the count ends at an entry whose ctime is not older. */
+	const struct timestamp *since;
+	bool changed; /* there was one */
 };
 
 /* Whether the count ended early. */
