@@ -1,9 +1,6 @@
 #include "guard/run/run_import.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/timestamp.h"
@@ -26,40 +23,19 @@ void run_import_begin(struct run_import *m, const struct session *s)
 	};
 }
 
-/* Whether none is at work. */
-static bool reap_importer(struct run_import *m)
-{
-	int status;
-
-	if (m->pid > 0 && waitpid(m->pid, &status, WNOHANG) == 0)
-		return false;
-	if (m->pid > 0)
-		m->failed = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
-	m->pid = 0;
-	return true;
-}
-
 void run_import_tick(struct run_import *m)
 {
 	int64_t now = timestamp_monotonic_ms();
 
-	if (!m->session || now < m->look || !reap_importer(m))
+	if (!m->session || now < m->look ||
+	    (m->pid > 0 && waitpid(m->pid, NULL, WNOHANG) == 0))
 		return;
+	m->pid = 0;
 	m->look = now + LOOK_MS;
 	if (!import_is_due(m->session->fd, now < m->due ? SPOOL_BYTES : 0))
 		return;
 	m->due = now + EVERY_MS;
 	m->pid = import_start(m->session, false);
-}
-
-void run_import_end(struct run_import *m)
-{
-	/* One that is still at work is waited for by the last one. */
-	(void)reap_importer(m);
-	if (m->failed && m->failed != EWOULDBLOCK)
-		report_warning("versions during the run could not be moved to "
-			       "the store, and stay in the run's directory: %s",
-			       strerror(m->failed));
 }
 
 void run_import_rest(const struct session *s, bool wait)

@@ -5,7 +5,6 @@
  *
  *	run_import_begin()	before the command
  *	run_import_tick()	again and again, while it runs
- *	run_import_end()	when its last process is gone
  *	run_import_rest()	after the summary
  */
 #ifndef GUARD_RUN_RUN_IMPORT_H
@@ -19,15 +18,12 @@ struct run_import {
 	const struct session *session; /* borrowed; NULL: nothing is imported */
 	int64_t look, due; /* monotonic ms: count the spool, import it */
 	pid_t pid; /* 0: no process imports */
-	int failed; /* errno of the last import */
 };
 
 void run_import_begin(struct run_import *m, const struct session *s);
 void run_import_tick(struct run_import *m);
-/* Says on stderr why the last import failed, if it did. */
-void run_import_end(struct run_import *m);
 /* If the run destroyed anything: in the background, or (wait) before its
- * directory goes. */
+ * directory goes. One that is still at work is waited for. */
 void run_import_rest(const struct session *s, bool wait);
 
 #endif

@@ -23,7 +23,7 @@ int import_run(struct store *store, const struct session *s, bool ended,
 /* The same with the user's store; nothing, if the run has no timeline. */
 int import_now(const struct session *s, bool ended, bool wait, struct err *err);
 /* In a process of its own, with idle priority, which may outlive this one. Its
- * pid, or -1; it exits with 0 or the errno of its failure. */
+ * pid, or -1. What fails stays in the spool for the next one. */
 pid_t import_start(const struct session *s, bool ended);
 
 #endif
