@@ -9,8 +9,8 @@
  *
  * A sync can take seconds: a process of its own does it, every ten seconds, if
  * the layer has changed, and at a mark, at most once a second. The file system
- *of the layer is synced: syncfs(2) of an overlay that is mounted volatile does
- *nothing.
+ * of the layer is synced: syncfs(2) of an overlay that is mounted volatile does
+ * nothing.
  */
 #ifndef GUARD_RUN_RUN_SYNCS_H
 #define GUARD_RUN_RUN_SYNCS_H

@@ -432,16 +432,6 @@ void contents_edit(struct contents *c)
 	c->changed = false;
 }
 
-/* The entry of a content in the edited tree: 1, 0 or a negative errno. */
-static int find_edited(struct contents *c, uint64_t number, char path[PATH_LEN],
-		       struct entry *ret, struct err *err)
-{
-	make_path(path, number);
-	return tree_editor_move_to(c->editor, path, err) < 0
-		       ? -err->num
-		       : tree_editor_get(c->editor, path, ret, err);
-}
-
 int contents_put(struct contents *c, uint64_t number, const struct entry *e,
 		 struct err *err)
 {
@@ -452,15 +442,12 @@ int contents_put(struct contents *c, uint64_t number, const struct entry *e,
 		.content = e->content,
 		.attrs = e->attrs,
 	};
-	AUTO(entry) struct entry is = {0};
 	char path[PATH_LEN];
-	int got = find_edited(c, number, path, &is, err);
 
-	if (got)
-		return got < 0 ? got : 0;
+	make_path(path, number);
+	if (tree_editor_move_to(c->editor, path, err) < 0)
+		return -err->num;
 	c->changed = true;
-	c->stored.files++;
-	c->stored.bytes += e->size;
 	path[DIR_LEN] = '\0';
 	if (tree_editor_put_dir(c->editor, CONTENTS_DIR, &dir, err) < 0 ||
 	    tree_editor_put_dir(c->editor, path, &dir, err) < 0)
@@ -471,16 +458,12 @@ int contents_put(struct contents *c, uint64_t number, const struct entry *e,
 
 int contents_remove(struct contents *c, uint64_t number, struct err *err)
 {
-	AUTO(entry) struct entry is = {0};
 	char path[PATH_LEN];
-	int got = find_edited(c, number, path, &is, err);
 
-	if (got <= 0)
-		return got;
-	c->changed = true;
-	c->stored.files--;
-	c->stored.bytes -= is.size;
-	return tree_editor_remove(c->editor, path, err);
+	make_path(path, number);
+	return tree_editor_move_to(c->editor, path, err) < 0
+		       ? -err->num
+		       : tree_editor_remove(c->editor, path, err);
 }
 
 static int put_file(struct contents *c, const char *name,

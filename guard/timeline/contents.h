@@ -9,9 +9,8 @@
  *	contents_close(&c)
  *
  * A content lies in the store, in timeline/spool, or still in the layer or in
- * the run's stored result.
- *contents_entry() stores it if it is not stored yet: the store must be open for
- *writing. The caller has suspended a live run.
+ * the run's stored result. contents_entry() stores it if it is not stored yet:
+ * the store must be open for writing. The caller has suspended a live run.
  *
  * In the store a run has one snapshot (CATALOG_TIMELINE) of the project, with
  * this tree:

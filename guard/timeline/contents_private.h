@@ -1,5 +1,5 @@
 /* The tree of a run's timeline in the store, for the modules that read and
- * write it: contents.c, import.c and thin.c. */
+ * write it: contents.c, import.c and drop.c. */
 #ifndef GUARD_TIMELINE_CONTENTS_PRIVATE_H
 #define GUARD_TIMELINE_CONTENTS_PRIVATE_H
 
@@ -63,7 +63,6 @@ void contents_find_last(struct contents *c);
  * contents_lock().
  */
 void contents_edit(struct contents *c);
-/* A content that is there stays as it is. */
 int contents_put(struct contents *c, uint64_t number, const struct entry *e,
 		 struct err *err);
 int contents_remove(struct contents *c, uint64_t number, struct err *err);

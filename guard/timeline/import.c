@@ -95,20 +95,10 @@ static int import_standing(struct contents *c, struct err *err)
 	return 0;
 }
 
-/* Whether the records in the store are all that there are. */
-static int has_all_records(struct contents *c, struct err *err)
-{
-	AUTO(entry) struct entry e = {0};
-	int got = c->stored.seq ? tree_lookup(c->store, &c->stored.root,
-					      CONTENTS_RECORDS, &e, err)
-				: 0;
-
-	return got <= 0 ? got : e.size == c->timeline.valid;
-}
-
 static int import_contents(struct contents *c, bool ended, struct err *err)
 {
 	AUTO(tree) struct tree spooled = {0};
+	AUTO(entry) struct entry records = {0};
 	size_t i;
 	int got;
 
@@ -117,9 +107,11 @@ static int import_contents(struct contents *c, bool ended, struct err *err)
 	if (got == 0 && ended)
 		got = import_standing(c, err);
 	if (got == 0 && ended)
-		got = has_all_records(c, err);
+		got = tree_lookup(c->store, &c->stored.root, CONTENTS_RECORDS,
+				  &records, err);
 	c->stored.time = timestamp_now();
-	if (got >= 0 && (c->changed || (ended && !got)))
+	if (got >= 0 &&
+	    (c->changed || (ended && records.size != c->timeline.valid)))
 		got = contents_commit(c, ended, "", err);
 	for (i = 0; i < spooled.count && got >= 0; i++)
 		if (*spooled.entries[i].name)
