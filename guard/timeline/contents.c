@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -20,12 +21,18 @@
 #include "guard/timeline/contents_private.h"
 #include "guard/timeline/record_list.h"
 #include "overlay/session_base.h"
+#include "overlay/temp_chmod.h"
+#include "overlay/whiteout.h"
 #include "restore/result.h"
 #include "snapshot/store/content.h"
 #include "snapshot/walk/take.h"
 
 #define PER_DIR 1000
 #define STORED_VERSION 1
+/* The version worker takes a tick to save what was destroyed, more under load.
+ */
+#define TICK_MS 50
+#define WORKER_TICKS 20
 
 /* The path of a content in the tree; of its directory. */
 #define PATH_LEN 32
@@ -262,27 +269,36 @@ static bool is_of_record(const struct entry *e, const struct timeline_record *r)
 	       e->size == r->size && timestamp_compare(e->mtime, r->mtime) == 0;
 }
 
-static int take_from_layer(struct contents *c, const struct timeline_record *r,
-			   struct entry *ret, struct err *err)
+/* rest: the path of r in this directory of the layer. The run may have closed a
+ * directory above it: then the content is opened when it is needed. */
+static int take_below(struct contents *c, const struct timeline_record *r,
+		      int dir, const char *rest, struct entry *ret,
+		      struct err *err)
 {
-	auto_free char *layer = session_root_dir(r->root, "upper");
-	auto_close int upper = fd_open_dir(c->session->fd, layer);
-	auto_close int dir = -1;
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	AUTO(entry) struct entry e = {0};
-	const char *name;
+	const char *slash = strchr(rest, '/');
 	struct meta m;
 	int got;
 
-	if (upper < 0 || !*r->path)
-		return 0;
-	dir = beneath_parent(upper, r->path, &name, err);
-	if (dir < 0 || meta_get(dir, name, &m) < 0 || !S_ISREG(m.mode) ||
+	if (slash) {
+		auto_free char *name =
+			mem_strndup(rest, (size_t)(slash - rest));
+		auto_close int fd =
+			upper_open(dir, name, O_RDONLY | O_DIRECTORY,
+				   ret ? 0500 : 0, &opened, err);
+
+		if (fd < 0)
+			return !ret && fd == -EACCES;
+		return take_below(c, r, fd, slash + 1, ret, err);
+	}
+	if (meta_get(dir, rest, &m) < 0 || !S_ISREG(m.mode) ||
 	    m.ino != r->ino || m.size != r->size ||
 	    timestamp_compare(m.mtime, r->mtime) != 0)
 		return 0;
 	if (!ret)
 		return 1;
-	got = result_take_entry(c->store, dir, name, &e, err);
+	got = result_take_entry(c->store, dir, rest, &e, err);
 	/* Replaced or written meanwhile. */
 	if (got == -ENOENT || got == -EBUSY)
 		return 0;
@@ -291,6 +307,33 @@ static int take_from_layer(struct contents *c, const struct timeline_record *r,
 		got = 1;
 	}
 	return got;
+}
+
+static int take_from_layer(struct contents *c, const struct timeline_record *r,
+			   struct entry *ret, struct err *err)
+{
+	auto_free char *layer = session_root_dir(r->root, "upper");
+	auto_close int upper = fd_open_dir(c->session->fd, layer);
+
+	return upper < 0 || !*r->path
+		       ? 0
+		       : take_below(c, r, upper, r->path, ret, err);
+}
+
+/* Whether the record was the last one of its path at that time. */
+static bool held_at(const struct contents *c, const struct timeline_record *r,
+		    struct timestamp time)
+{
+	const struct timeline *t = &c->timeline;
+	const struct timeline_record *next = r + 1;
+
+	while (next < t->items + t->count &&
+	       (next->root != r->root || strcmp(next->path, r->path) != 0 ||
+		next->kind > TIMELINE_NONE))
+		next++;
+	return timestamp_compare(r->time, time) <= 0 &&
+	       (next == t->items + t->count ||
+		timestamp_compare(time, next->time) < 0);
 }
 
 int contents_from_states(struct contents *c, const struct timeline_record *r,
@@ -312,7 +355,9 @@ int contents_from_states(struct contents *c, const struct timeline_record *r,
 		s->lookup.root = &s->snapshot.root;
 		if (lookup_find(&s->lookup, r->path, &e, err) < 0)
 			return -err->num;
-		if (!is_of_record(&e, r))
+		/* Another content may have this size and time, too. */
+		if (!is_of_record(&e, r) ||
+		    (!seq && !held_at(c, r, s->snapshot.time)))
 			continue;
 		if (ret)
 			*ret = TAKE(e);
@@ -375,31 +420,53 @@ bool contents_spooled(const struct contents *c, uint64_t number,
 	return c->spool_fd >= 0 && fd_exists(c->spool_fd, ret_name);
 }
 
-int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
-		   struct err *err)
+/* contents_entry() of size, bytes and attributes only. */
+static int find_content(struct contents *c, const struct timeline_record *r,
+			uint64_t number, struct entry *e, bool take,
+			struct err *err)
 {
-	const struct timeline_record *r = contents_record(c, number);
-	AUTO(entry) struct entry e = {0};
 	char name[CONTENTS_NAME];
-	int got = 1;
+	int got = 0;
 
-	if (!r || r->kind != TIMELINE_ENTRY || !S_ISREG(r->mode))
-		return 0;
 	if (r->size || r->content != number)
-		got = contents_stored(c, number, &e, err);
+		got = contents_stored(c, number, e, err);
 	if (got == 0 && contents_spooled(c, number, name)) {
-		got = !ret || take_entry(c->store, c->spool_fd, name, NULL, &e,
-					 err) == 0;
+		got = !take || take_entry(c->store, c->spool_fd, name, NULL, e,
+					  err) == 0;
 		if (!got && contents_spooled(c, number, name))
 			return -err->num;
 	}
 	if (got == 0)
-		got = contents_standing(c, number, ret ? &e : NULL, err);
+		got = contents_standing(c, number, take ? e : NULL, err);
 	/* An importer may have moved it to the store meanwhile. */
 	if (got == 0 && c->spool_fd >= 0)
 		got = contents_refresh(c, err) < 0
 			      ? -err->num
-			      : contents_stored(c, number, &e, err);
+			      : contents_stored(c, number, e, err);
+	return got;
+}
+
+int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
+		   struct err *err)
+{
+	const struct timeline_record *r = contents_record(c, number);
+	const struct timespec moment = {.tv_nsec = TICK_MS * 1000000L};
+	AUTO(entry) struct entry e = {0};
+	int got;
+
+	if (!r || r->kind != TIMELINE_ENTRY || !S_ISREG(r->mode))
+		return 0;
+	got = !r->size && r->content == number;
+	if (!got)
+		got = find_content(c, r, number, &e, ret, err);
+	/* The version worker may be about to save what the run destroyed just
+	 * before it was suspended. */
+	while (got == 0 && c->session && c->session->live &&
+	       c->waited < WORKER_TICKS) {
+		c->waited++;
+		(void)nanosleep(&moment, NULL);
+		got = find_content(c, r, number, &e, ret, err);
+	}
 	if (got <= 0 || !ret)
 		return got;
 	*ret = (struct entry){

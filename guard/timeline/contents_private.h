@@ -38,6 +38,7 @@ struct contents {
 	bool has_states; /* states was made */
 	struct tree_editor *editor; /* contents_edit(), or NULL */
 	bool changed; /* the edited tree has other contents */
+	unsigned int waited; /* ticks, for the version worker */
 };
 
 /* Whether a content is in the tree: as contents_entry(), of size, bytes and
