@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -97,11 +98,17 @@ static bool asks_callback(json_t *message)
 
 static int open_file(const char *path, int flags, struct err *err)
 {
-	/* A FIFO does not block. */
-	auto_close int fd =
-		open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+	const struct timespec moment = {.tv_nsec = 20000000};
+	auto_close int fd = -1;
 	struct stat st;
+	int tries = 50;
 
+	/* A FIFO does not block. A file whose content is just being kept is
+	 * free in a moment. */
+	while ((fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+			  0666)) < 0 &&
+	       errno == EAGAIN && tries--)
+		(void)nanosleep(&moment, NULL);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_errno(err, "%s", text_quote(path));
 	if (!S_ISREG(st.st_mode))

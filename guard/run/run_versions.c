@@ -123,6 +123,8 @@ bool run_versions_record(struct run_versions *d, enum timeline_kind kind,
 {
 	auto_free char *packet = mem_printf("%c%.1000s", (char)kind, text);
 
+	if (d->rest_ms && !d->worker_pid)
+		start_worker(d);
 	return send(d->control_fd, packet, strlen(packet), MSG_NOSIGNAL) > 0;
 }
 

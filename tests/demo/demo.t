@@ -10,12 +10,14 @@ set -u
 	"${0%/*}/run.sh" 2>&1
 	echo "status $?"
 } | awk -v readme="${0%/*}/../../README.md" '
-	# Removes the parts that differ each time: the number of directories
+	# Removes the parts that differ each time: a snapshot may come after one
+	# with the versions during a run, the number of directories
 	# with git objects depends on their hashes, and those on the time of the
 	# commits.
 	function plain(line) {
 		gsub(/[0-9]+-[0-9]+-[0-9]+ [0-9:]+/, "TIME", line)
 		gsub(/[a-z][0-9a-z][0-9a-z][0-9a-z]-[0-9a-z][0-9a-z][0-9a-z][0-9a-z][0-9a-z][0-9a-z]/, "RUN", line)
+		sub(/snapshot [0-9]+/, "snapshot N", line)
 		gsub(/\/home\/tester|\/root/, "~", line)
 		sub(/[0-9]+ in \.git/, "N in .git", line)
 		sub(/^[~\/][^ ]* \$ /, "$ ", line)
