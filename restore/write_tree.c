@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 struct tree_write {
 	struct store *store;
 	int root_fd;
+	char temp[48]; /* a name that a run cannot guess */
 };
 
 /* As beneath_parent(). The owner, who is not root, gets the permission to
@@ -65,7 +68,7 @@ static int make_file(struct tree_write *w, int dir, const struct entry *e,
 		     struct err *err)
 {
 	auto_close int fd =
-		openat(dir, WRITE_TREE_TEMP,
+		openat(dir, w->temp,
 		       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		       e->mode & 0777);
 
@@ -82,20 +85,13 @@ static int make_special(struct tree_write *w, int dir, const struct entry *e,
 {
 	auto_close int fd = -1;
 
-	if ((S_ISLNK(e->mode) ? symlinkat(e->link ?: "", dir, WRITE_TREE_TEMP)
-			      : mknodat(dir, WRITE_TREE_TEMP,
-					(e->mode & S_IFMT) | 0600, 0)) < 0)
+	if ((S_ISLNK(e->mode)
+		     ? symlinkat(e->link ?: "", dir, w->temp)
+		     : mknodat(dir, w->temp, (e->mode & S_IFMT) | 0600, 0)) < 0)
 		return fail_errno(err, "create it");
-	fd = openat(dir, WRITE_TREE_TEMP, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(dir, w->temp, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? fail_errno(err, "open it")
 		      : entry_apply_meta(w->store, fd, e, err);
-}
-
-static int make_temp(struct tree_write *w, int dir, const struct entry *e,
-		     struct err *err)
-{
-	return S_ISREG(e->mode) ? make_file(w, dir, e, err)
-				: make_special(w, dir, e, err);
 }
 
 static int replace_entry(struct tree_write *w, const struct difference *d,
@@ -107,14 +103,12 @@ static int replace_entry(struct tree_write *w, const struct difference *d,
 
 	if (dir < 0)
 		return dir;
-	got = make_temp(w, dir, &d->b, err);
-	/* Left by a call that was killed. */
-	if (got == -EEXIST && unlinkat(dir, WRITE_TREE_TEMP, 0) == 0)
-		got = make_temp(w, dir, &d->b, err);
-	if (got == 0 && renameat(dir, WRITE_TREE_TEMP, dir, name) < 0)
+	got = S_ISREG(d->b.mode) ? make_file(w, dir, &d->b, err)
+				 : make_special(w, dir, &d->b, err);
+	if (got == 0 && renameat(dir, w->temp, dir, name) < 0)
 		got = fail_errno(err, "replace it");
 	if (got < 0)
-		(void)unlinkat(dir, WRITE_TREE_TEMP, 0);
+		(void)unlinkat(dir, w->temp, 0);
 	return got;
 }
 
@@ -170,11 +164,17 @@ static int write_entry(struct tree_write *w, const struct difference *d,
 int write_tree(struct store *store, int root_fd, const struct differences *d,
 	       char ***left, struct err *err)
 {
-	struct tree_write w = {store, root_fd};
+	struct tree_write w = {.store = store, .root_fd = root_fd};
+	uint64_t random[2];
 	const struct difference *at = d->items;
 	size_t i;
 	int got;
 
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return fail_errno(err, "getrandom");
+	(void)snprintf(w.temp, sizeof(w.temp),
+		       ".guard-%016" PRIx64 "%016" PRIx64, random[0],
+		       random[1]);
 	/* Entries before their directory. */
 	for (i = d->count; i-- > 0;) {
 		got = goes_first(&at[i]) ? remove_entry(&w, &at[i], err) : 0;

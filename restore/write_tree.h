@@ -13,9 +13,6 @@
 
 #include "snapshot/tree/tree.h"
 
-/* The name of a file that is being written, in its directory. */
-#define WRITE_TREE_TEMP ".guard-rewind"
-
 /*
  * Makes the directory as the second side of the differences, which are in the
  * order of tree_diff(), with the directories above each path. Appends to the

@@ -55,8 +55,9 @@ struct run_options {
 	 * are made in this one; absolute. The run and its record stay as they
 	 * are. NULL: none. */
 	const char *copy_dir;
-	/* Called in place of the command of a visit, with the layers mounted.
-	 * NULL: the command is executed. */
+	/* Called in place of the command of a visit, with the layers mounted,
+	 * and again without a session when they are unmounted. NULL: the
+	 * command is executed. */
 	void (*instead)(void *arg, const struct session *s);
 	void *instead_arg;
 };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/pathset.h"
 #include "base/text.h"
@@ -19,6 +20,7 @@
 #include "guard/state/report.h"
 #include "guard/timeline/moment.h"
 #include "restore/workspace.h"
+#include "overlay/whiteout.h"
 #include "restore/write_tree.h"
 
 void rewind_free(struct rewind *r)
@@ -31,6 +33,7 @@ void rewind_free(struct rewind *r)
 		entry_free(&r->roots.items[i].want);
 		differences_free(&r->roots.items[i].differences);
 		fd_close(&r->roots.items[i].upper_fd);
+		fd_close(&r->roots.items[i].view_fd);
 	}
 	VEC_FREE(&r->roots);
 	changes_free(&r->changes);
@@ -46,7 +49,7 @@ static int load_root(struct rewind *r, size_t i, struct err *err)
 	struct rewind_root *root = VEC_ADD(&r->roots);
 	AUTO(snapshot) struct snapshot base = {0};
 
-	*root = (struct rewind_root){.upper_fd = -1};
+	*root = (struct rewind_root){.upper_fd = -1, .view_fd = -1};
 	if (changes_is_gone(changes))
 		return fail(err, ENOENT, "%s does not exist any more",
 			    text_quote(s->roots[i].path));
@@ -125,6 +128,7 @@ static void complete_paths(char **paths)
 struct difference_filter {
 	struct pathset paths, lost;
 	struct differences *to;
+	char ***left; /* of the rewind */
 };
 
 /* The directories above a named path are in the list, too. They are made where
@@ -141,6 +145,11 @@ static int add_difference(void *arg, const char *path, const struct entry *a,
 	    (!named &&
 	     !(b && S_ISDIR(b->mode) && pathset_has_below(&f->paths, path))))
 		return 0;
+	/* Purged since. */
+	if (b && S_ISREG(b->mode) && b->flags & ENTRY_INCOMPLETE) {
+		mem_list_add(f->left, path);
+		return 0;
+	}
 	differences_add(d, path, a, named || !a || !S_ISDIR(a->mode) ? b : a);
 	/* Other files keep their state: make(1) has to see which are new. */
 	if (!f->paths.all && b && S_ISREG(b->mode) &&
@@ -156,7 +165,8 @@ static int compare_root(struct rewind *r, size_t i, char **lost,
 	struct changes_root *shown = &r->changes.roots[i];
 	static char *none[] = {NULL};
 	char **paths = resolve_run_paths(r->p, i);
-	struct difference_filter f = {.to = &root->differences};
+	struct difference_filter f = {.to = &root->differences,
+				      .left = &r->left};
 	int got;
 
 	if (!paths && resolve_run_has_paths(r->p))
@@ -360,42 +370,73 @@ static int record(struct rewind *r, struct err *err)
 
 /* --- the write --- */
 
-static int write_root(struct rewind *r, const struct session *s, size_t i,
-		      struct err *err)
+static int write_root(struct rewind *r, size_t i, struct err *err)
 {
 	struct rewind_root *root = &r->roots.items[i];
-	auto_free char *prefix = NULL;
 	AUTO(mem_list) char **left = NULL;
-	auto_close int fd = -1;
 	char **at;
-	int got;
+	int got = root->view_fd < 0
+			  ? 0
+			  : write_tree(r->c->store, root->view_fd,
+				       &root->differences, &left, err);
 
-	if (!root_has_work(root))
-		return 0;
-	fd = live_open_dir(s, s->roots[i].path, err);
-	got = fd < 0 ? fd
-		     : write_tree(r->c->store, fd, &root->differences, &left,
-				  err);
-	prefix = i ? changes_prefix(s->roots[i].path, s->home) : mem_strdup("");
 	for (at = left; at && *at; at++) {
-		auto_free char *shown = mem_printf("%s%s", prefix, *at);
+		auto_free char *shown =
+			mem_printf("%s%s", r->changes.roots[i].prefix, *at);
 
 		mem_list_add(&r->left, shown);
 	}
 	return got;
 }
 
-void rewind_write(void *arg, const struct session *s)
+void rewind_write(struct rewind *r, const struct session *s)
 {
-	struct rewind *r = arg;
 	size_t i;
 
 	r->state = REWIND_FAILED;
+	for (i = 0; i < r->roots.count; i++)
+		if (root_has_work(&r->roots.items[i]) &&
+		    (r->roots.items[i].view_fd =
+			     live_open_dir(s, s->roots[i].path, &r->why)) < 0)
+			return;
 	if (record(r, &r->why) < 0)
 		return;
 	r->state = REWIND_BEGUN;
 	for (i = 0; i < r->roots.count; i++)
-		if (write_root(r, s, i, &r->why) < 0)
+		if (write_root(r, i, &r->why) < 0)
 			return;
 	r->state = REWIND_DONE;
+}
+
+/* A whiteout hides what the user has there now, and the run has not deleted. */
+static void uncover_path(const struct rewind *r, size_t i, const char *path)
+{
+	const struct rewind_root *root = &r->roots.items[i];
+	AUTO(snapshot) struct snapshot base = {0};
+	AUTO(entry) struct entry e = {0};
+	struct err ignored;
+	const char *name;
+	auto_close int dir =
+		beneath_parent(root->upper_fd, path, &name, &ignored);
+	struct meta m;
+
+	if (dir >= 0 && meta_get(dir, name, &m) == 0 && whiteout_is(&m) &&
+	    catalog_load(r->c->store, applied_base_seq(&r->p->session, i),
+			 &base, &ignored) == 0 &&
+	    tree_lookup(r->c->store, &base.root, path, &e, &ignored) == 0)
+		(void)unlinkat(dir, name, 0);
+}
+
+void rewind_uncover(const struct rewind *r)
+{
+	size_t i, k;
+
+	for (i = 0; i < r->roots.count; i++)
+		for (k = 0; k < r->roots.items[i].differences.count; k++) {
+			const struct difference *d =
+				&r->roots.items[i].differences.items[k];
+
+			if (!d->b.mode)
+				uncover_path(r, i, d->path);
+		}
 }

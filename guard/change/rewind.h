@@ -26,6 +26,7 @@ struct rewind_root {
 	struct entry now, want;
 	struct differences differences;
 	int upper_fd; /* the layer */
+	int view_fd; /* as the run has it, while the rewind writes */
 };
 
 struct rewind {
@@ -59,7 +60,10 @@ int rewind_changes(struct rewind *r, char ***lost, struct err *err);
 /* Whether the wanted state is another one than the present one. */
 bool rewind_has_work(const struct rewind *r);
 /* Stores the present state, records the action, and writes all roots of the
- * run, whose layers are mounted. arg: the rewind. */
-void rewind_write(void *arg, const struct session *s);
+ * run, whose layers are mounted. An error is in r->why. */
+void rewind_write(struct rewind *r, const struct session *s);
+/* After the end of a run that was not live: uncovers the user's files at paths
+ * that neither the run nor its base has any more. */
+void rewind_uncover(const struct rewind *r);
 
 #endif

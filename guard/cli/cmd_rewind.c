@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "base/pathset.h"
 #include "guard/change/recover.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
@@ -47,11 +48,15 @@ static int want_moment(struct rewind_verb *v, uint64_t record, struct err *err)
 	for (i = 0; i < r->roots.count; i++) {
 		AUTO(moment_losses) struct moment_losses lost = {0};
 		AUTO(entry) struct entry want = {0};
+		AUTO(pathset) struct pathset named = {0};
 
 		if (moment_state(r->c->store, v->contents, i, record, &want,
 				 &lost, err) < 0)
 			return -err->num;
 		rewind_want(r, i, &want);
+		named = pathset_make(
+			(const char *const *)resolve_run_paths(r->p, i));
+		named.all = !resolve_run_has_paths(r->p);
 		for (k = 0; k < lost.count; k++) {
 			const struct moment_loss *l = &lost.items[k];
 			char ***names =
@@ -60,10 +65,12 @@ static int want_moment(struct rewind_verb *v, uint64_t record, struct err *err)
 				mem_printf("%s%s", r->changes.roots[i].prefix,
 					   *l->path ? l->path : ".");
 
-			if (!mem_list_has((const char *const *)*names, shown))
-				mem_list_add(names, shown);
 			if (l->content)
 				mem_list_add(&v->lost[i], l->path);
+			if ((pathset_contains(&named, l->path) ||
+			     pathset_has_below(&named, l->path)) &&
+			    !mem_list_has((const char *const *)*names, shown))
+				mem_list_add(names, shown);
 		}
 	}
 	return 0;
@@ -81,7 +88,7 @@ struct choices {
 	/* Marks, and the records before a change that follows a pause; the
 	 * newest first. */
 	const struct timeline_record *items[CHOICES_MAX];
-	size_t count;
+	size_t count, more;
 };
 
 /* Only the last one of the marks that rewinds set can be named. */
@@ -90,7 +97,7 @@ static void list_choices(const struct timeline *t, struct choices *ret)
 	const struct timeline_record *rewound = NULL;
 	size_t i;
 
-	for (i = t->count; i-- > 0 && ret->count < CHOICES_MAX;) {
+	for (i = t->count; i-- > 0;) {
 		const struct timeline_record *r = &t->items[i];
 		bool pause = i + 1 < t->count && timeline_is_state(r + 1) &&
 			     r[1].time.sec - r->time.sec >= PAUSE_S;
@@ -102,7 +109,9 @@ static void list_choices(const struct timeline *t, struct choices *ret)
 		} else {
 			pause |= timeline_is_heading(r);
 		}
-		if (pause)
+		if (pause && ret->count == CHOICES_MAX)
+			ret->more++;
+		else if (pause)
 			ret->items[ret->count++] = r;
 	}
 }
@@ -117,7 +126,27 @@ static void print_choice(size_t number, const struct timeline_record *r)
 		     buf_text(&b));
 }
 
-/* Lets the user choose one on a terminal. */
+static int print_json_choices(const struct choices *c)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < c->count; i++) {
+		const struct timeline_record *r = c->items[i];
+		json_t *object = json_object();
+
+		jsonout_time(object, "time", r->time);
+		jsonout_text(object, "mark",
+			     timeline_is_heading(r) ? r->text : NULL);
+		jsonout_text(object, "path",
+			     timeline_is_heading(r) ? NULL : r[1].path);
+		jsonout_add(list, object);
+	}
+	jsonstream_print_list("guard.rewind-moments/1", "moments", list);
+	return 1;
+}
+
+/* Lets the user choose one on a terminal. 1: the list was printed. */
 static int choose_moment(struct rewind_verb *v, struct err *err)
 {
 	const struct session *s = &v->r.p->session;
@@ -128,8 +157,13 @@ static int choose_moment(struct rewind_verb *v, struct err *err)
 	size_t i;
 
 	list_choices(contents_timeline(v->contents), &choices);
+	if (v->o->json)
+		return print_json_choices(&choices);
 	for (i = 0; i < choices.count; i++)
 		print_choice(i + 1, choices.items[i]);
+	if (choices.more)
+		output_print("and %zu more: guard log %s lists all",
+			     choices.more, session_label(s));
 	if (choices.count && !v->o->yes)
 		line = output_ask_line("guard: rewind to which of these? ");
 	if (!line)
@@ -138,7 +172,9 @@ static int choose_moment(struct rewind_verb *v, struct err *err)
 			    "a time such as 14:03:12 or -5m, or a mark",
 			    session_label(s));
 	if (parse_number(line, choices.count, &number) < 0 || !number)
-		return fail(err, ECANCELED, "nothing rewound");
+		return fail(err, ECANCELED,
+			    "nothing rewound: %s is no number of this list",
+			    text_quote(line));
 	chosen = choices.items[number - 1];
 	v->title =
 		moment_title(chosen->time,
@@ -180,9 +216,11 @@ int cmd_rewind(const struct options *o, struct context *c, struct err *err)
 	if (got)
 		return got;
 	got = recover_project(c, p.session.project, err);
-	if ((got < 0 && got != -ENOENT) || rewind_load(&v.r, err) < 0 ||
-	    want_text(&v, o->to, err) < 0)
+	if ((got < 0 && got != -ENOENT) || rewind_load(&v.r, err) < 0)
 		return -err->num;
+	got = want_text(&v, o->to, err);
+	if (got)
+		return got < 0 ? got : STATUS_OK;
 	return rewind_ask(&v.r,
 			  &(struct rewind_choice){
 				  .dry = o->dry_run,

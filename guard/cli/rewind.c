@@ -104,7 +104,10 @@ static void write_ended(void *arg, const struct session *s)
 	const struct ended_run *e = arg;
 
 	output_quiet(e->quiet);
-	rewind_write(e->rewind, s);
+	if (s)
+		rewind_write(e->rewind, s);
+	else
+		rewind_uncover(e->rewind);
 }
 
 /* Writes into the run, which is suspended, or in place of a command of an ended
@@ -183,8 +186,7 @@ static int execute(struct rewind *r, struct err *err)
 	if (r->before)
 		before = mem_printf("; the state before is snapshot %" PRIu64,
 				    r->before);
-	warn_each(r->left, "stays: guard does not make or remove such an "
-			   "entry");
+	warn_each(r->left, "stays as it is: it cannot be made or removed");
 	output_print("%s is %s%s", title,
 		     !r->undone		 ? "rewound"
 		     : r->undone->undone ? "redone"
@@ -209,8 +211,7 @@ int rewind_ask(struct rewind *r, const struct rewind_choice *how,
 	if (any && !how->json && !(output_is_quiet() && how->yes))
 		print_list(r, how);
 	warn_each(how->lost_names,
-		  "keeps its present content: that of this time was not "
-		  "kept");
+		  "stays as it is: its content of this time was not kept");
 	warn_each(how->unsure, "may differ: not every change was recorded");
 	warn_each(open, "is open for writing in the run: what is written there "
 			"from now on will be lost");

@@ -206,6 +206,10 @@ static int release_and_wait(struct run *run, struct timestamp start,
 	run_syncs_end(&run->run_syncs);
 	record_unasked(run);
 	run_versions_end(&run->run_versions);
+	if (o->instead) {
+		sandbox_unmount(run->sandbox);
+		o->instead(o->instead_arg, NULL);
+	}
 	mem_list_free(&run->copy_up_watch.told);
 	budget_end(&run->budget);
 	return got;

@@ -544,10 +544,10 @@ int run_end(struct run *run, int status, struct err *err)
 	report_stale_gids(run);
 	/* Paths that were applied during the run, and edited since, are no
 	 * changes of the run. */
-	if (session_has_applied(s)) {
+	if (run->options->instead || session_has_applied(s)) {
 		if (changes_load_own(&run->context, s, &own, &ignored) == 0)
 			shown = &own;
-		if (got == 0 && in_effect)
+		if (got == 0 && in_effect && session_has_applied(s))
 			got = recover_set_run_state(&run->context, s, false,
 						    err);
 	}

@@ -54,6 +54,7 @@ guard run -q --cow "$HOME/beside" -- sh -ec '
 	echo a >edited; rm -r gone; mkdir new; echo n >new/file; ln new/file hard
 	ln -s edited link; mkfifo pipe; chmod 500 kept; echo a >../beside/edited
 	mkdir -p shut/below; echo s >shut/below/file; chmod 555 shut/below shut
+	mkdir .guard-rewind; echo t >.guard-rewind/.guard-rewind
 	echo tagged >tagged; setfattr -n user.test -v one tagged || true' 2>"$err"
 run=$(guard status -q)
 marks a
@@ -68,7 +69,7 @@ marks b
 # shellcheck disable=SC2016 # of the run
 guard exec "$run" -q -- sh -ec '
 	rm dir; mkdir -p dir/deep; echo c >dir/deep/y; : >edited; rm -r new pipe
-	head -c 3000000 /dev/zero >long; truncate -s 50M sparse
+	rm -r .guard-rewind; head -c 3000000 /dev/zero >long; truncate -s 50M sparse
 	printf "\0bin" >only; cp -r .git/refs more; rm -rf .git/refs' 2>"$err"
 marks c
 
@@ -100,6 +101,16 @@ gives 0 'rewind to the present state does nothing' guard rewind --to "state b"
 says "$err" 'nothing to do'
 is "$(git rev-parse HEAD)" "$(git rev-parse base)" 'no real file changes'
 is "$(cat edited)" 'base of edited' 'no real file has other bytes'
+
+# The user has got a file at a path that the run has added.
+echo user >only
+gives 0 'rewind to the start' guard rewind -y --to start
+silent "$err" 'only'
+gives 0 'the run sees the file of the user' \
+	guard exec -q "$run" -- grep -q user only
+undoes 'that is undone'
+rm only
+sees 'undo beside a file of the user' b
 
 # --- named paths ---
 
@@ -142,6 +153,8 @@ gives 2 'an unknown mark is refused' guard rewind -y --to 'no mark'
 says "$err" "'state b'"
 gives 1 'without --to the moments are listed' guard rewind -y
 says "$err" 'before: state b'
+gives 0 'also as JSON' guard rewind --json
+says "$out" '"mark": "state b"'
 guard run -q --name other --versions 0 -- sh -c 'echo other >other' 2>"$err"
 gives 1 'a run without versions is refused' guard rewind -y other --to -5m
 says "$err" 'has no timeline'
