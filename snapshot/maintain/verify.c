@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/auto.h"
+#include "base/vec.h"
 #include "snapshot/maintain/reach.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/midx.h"
@@ -17,6 +18,7 @@ struct verify_job {
 	struct store *store;
 	const struct verify_options *options;
 	struct inventory inv;
+	VEC(struct entry) roots; /* of all snapshots */
 	struct verify_result result;
 	uint64_t done, total; /* in bytes */
 };
@@ -137,12 +139,15 @@ static int report_damaged_snapshot(struct verify_job *v, uint64_t seq,
 	return report_fault(v, &fault, err);
 }
 
-static int verify_snapshot(struct verify_job *v, uint64_t seq, struct err *err)
+/* *ret: its tree; mode 0: it has none, or cannot be read. */
+static int load_root(struct verify_job *v, uint64_t seq, struct entry *ret,
+		     struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
-	struct path_report t = {v, seq};
 	struct err cause;
 	int got = catalog_load(v->store, seq, &s, &cause);
+
+	*ret = TAKE(s.root);
 
 	/* The lock keeps prune out: the file was deleted by other means, and
 	 * verify_no_snapshot_missing() reports it. */
@@ -153,9 +158,7 @@ static int verify_snapshot(struct verify_job *v, uint64_t seq, struct err *err)
 		*err = cause;
 		return got;
 	}
-	if (got < 0)
-		return report_damaged_snapshot(v, seq, cause.text, err);
-	return reach_check(&v->inv, &s.root, report_damaged_path, &t, err);
+	return got < 0 ? report_damaged_snapshot(v, seq, cause.text, err) : 0;
 }
 
 static int report_missing_files(void *arg, uint64_t first, uint64_t last,
@@ -198,10 +201,15 @@ static int verify_all(struct verify_job *v, struct err *err)
 	if (verify_secret(v, "secret", err) < 0 ||
 	    verify_secret(v, "secret.2", err) < 0)
 		return -err->num;
-	/* Snapshots are listed before packs: the objects of a snapshot are
-	 * durable before the snapshot exists. */
-	if (catalog_list(v->store, &seqs, &count, err) < 0 ||
-	    inventory_load(v->store, &v->inv, err) < 0)
+	/* Snapshots are loaded before packs are listed: the objects of a
+	 * snapshot are durable before the snapshot exists, or replaces an
+	 * earlier one. */
+	if (catalog_list(v->store, &seqs, &count, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++)
+		if (load_root(v, seqs[i], VEC_ADD(&v->roots), err) < 0)
+			return -err->num;
+	if (inventory_load(v->store, &v->inv, err) < 0)
 		return -err->num;
 	for (i = 0; i < v->inv.count; i++) {
 		const struct inventory_pack *p = &v->inv.packs[i];
@@ -226,9 +234,13 @@ static int verify_all(struct verify_job *v, struct err *err)
 		v->result.read_bytes = v->done;
 		report_verify_progress(v);
 	}
-	for (i = 0; i < count; i++)
-		if (verify_snapshot(v, seqs[i], err) < 0)
+	for (i = 0; i < count; i++) {
+		struct path_report t = {v, seqs[i]};
+
+		if (reach_check(&v->inv, &v->roots.items[i],
+				report_damaged_path, &t, err) < 0)
 			return -err->num;
+	}
 	if (verify_no_snapshot_missing(v, err) < 0)
 		return -err->num;
 	/* Packs that failed only during a read. Their paths may have been
@@ -261,6 +273,9 @@ int verify_store(struct store *s, const struct verify_options *options,
 	while (lock >= 0 && flock(lock, LOCK_SH) < 0 && errno == EINTR)
 		continue;
 	got = verify_all(&v, err);
+	while (v.roots.count)
+		entry_free(&v.roots.items[--v.roots.count]);
+	VEC_FREE(&v.roots);
 	inventory_free(&v.inv);
 	if (got < 0)
 		return got;

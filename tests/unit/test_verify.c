@@ -328,6 +328,42 @@ static void test_the_one_who_is_told_may_end_it(void **state)
 	assert_string_equal(err.text, "enough");
 }
 
+/* Another process stores objects and replaces a snapshot, after the packs are
+ * listed. */
+static void replace_snapshot(void *arg, uint64_t done, uint64_t total)
+{
+	struct box *box = arg;
+	const struct take_options o = {
+		.root_path = box->root,
+		.root_fd = -1,
+		.look = true,
+	};
+	AUTO(snapshot) struct snapshot s = {0};
+	struct err err;
+
+	(void)done;
+	(void)total;
+	if (faccessat(box->root_fd, "later", F_OK, 0) == 0)
+		return;
+	put_file(box, "later", 9, 5000);
+	ok(take_snapshot(box->store, &o, &s, &err));
+	s.seq = 1;
+	ok(catalog_replace(box->store, &s, &err));
+}
+
+static void test_a_snapshot_replaced_meanwhile_is_whole(void **state)
+{
+	struct box *box = *state;
+	struct verify_options options = {
+		.read_data = true, .progress = replace_snapshot, .arg = box};
+	struct verify_result result;
+	struct err err;
+
+	fill(box);
+	assert_int_equal(verify_store(box->store, &options, &result, &err), 0);
+	assert_int_equal(verify_now(box, true, NULL), 0);
+}
+
 int main(void)
 {
 #define t(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -344,6 +380,7 @@ int main(void)
 		t(test_a_damaged_snapshot_and_secret_are_named),
 		t(test_nothing_is_written),
 		t(test_the_one_who_is_told_may_end_it),
+		t(test_a_snapshot_replaced_meanwhile_is_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
