@@ -225,7 +225,7 @@ static int open_worker(struct worker *w, struct err *err)
 	w->spool_fd = fd_open_dir(w->options->run_fd, TIMELINE_SPOOL);
 	if (w->spool_fd < 0)
 		return fail_errno(err, "open '%s'", TIMELINE_SPOOL);
-	worker_hold_count(w);
+	worker_hold_count(w, UINT64_MAX);
 	worker_hold_text(w, TIMELINE_BEGIN, 0, "", 0, boot_id());
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "guard/timeline/worker_private.h"
 #include "overlay/whiteout.h"
 
@@ -298,34 +300,50 @@ void worker_hold_write(struct worker *w)
 	w->reads.count = 0;
 }
 
-void worker_hold_count(struct worker *w)
+void worker_hold_count(struct worker *w, uint64_t most)
 {
 	AUTO(dirlist) struct dirlist list = {0};
+	VEC(uint64_t) contents = {0};
 	struct err ignored;
 	struct stat st;
+	char name[24];
 	size_t i;
 
 	w->spool_bytes = 0;
-	w->spool_counted = timestamp_monotonic_ms();
-	if (dirlist_read(w->spool_fd, &list, &ignored) < 0)
-		return;
+	(void)dirlist_read(w->spool_fd, &list, &ignored);
 	for (i = 0; i < list.count; i++) {
-		if (path_ends(list.items[i].name, PART))
+		if (path_ends(list.items[i].name, PART)) {
 			(void)unlinkat(w->spool_fd, list.items[i].name, 0);
-		else if (fstatat(w->spool_fd, list.items[i].name, &st,
-				 AT_SYMLINK_NOFOLLOW) == 0)
+		} else if (fstatat(w->spool_fd, list.items[i].name, &st,
+				   AT_SYMLINK_NOFOLLOW) == 0) {
 			w->spool_bytes += (uint64_t)st.st_blocks * 512;
+			*VEC_ADD(&contents) =
+				strtoull(list.items[i].name, NULL, 10);
+		}
 	}
+	VEC_SORT(&contents, sorted_compare_numbers);
+	for (i = 0; i < contents.count && w->spool_bytes > most; i++) {
+		(void)snprintf(name, sizeof(name), "%" PRIu64,
+			       contents.items[i]);
+		if (fstatat(w->spool_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    unlinkat(w->spool_fd, name, 0) < 0)
+			continue;
+		w->spool_bytes -= (uint64_t)st.st_blocks * 512;
+		worker_hold_text(w, TIMELINE_THINNED, 0, "", contents.items[i],
+				 "the versions take too much space");
+	}
+	VEC_FREE(&contents);
 }
 
 /* Whether so many bytes more are within the limit. The importer takes files
- * out of the spool. */
+ * out of the spool; else the oldest go, a quarter of the limit at once. */
 static bool spool_has_room(struct worker *w, uint64_t bytes)
 {
-	if (w->spool_bytes + bytes > w->options->spool_max &&
-	    timestamp_monotonic_ms() > w->spool_counted + 1000)
-		worker_hold_count(w);
-	return w->spool_bytes + bytes <= w->options->spool_max;
+	uint64_t max = w->options->spool_max;
+
+	if (w->spool_bytes + bytes > max && bytes <= max / 4)
+		worker_hold_count(w, max / 4 * 3 - bytes);
+	return w->spool_bytes + bytes <= max;
 }
 
 /* Saves the content. On failure the timeline says why. */

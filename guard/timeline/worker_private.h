@@ -123,7 +123,6 @@ struct worker {
 	VEC(struct worker_read) reads;
 	bool broken; /* a lease, since the last tick */
 	uint64_t spool_bytes;
-	int64_t spool_counted;
 	bool disk_full;
 	int64_t disk_checked;
 	int64_t next_sample;
@@ -169,8 +168,9 @@ void worker_hold_write(struct worker *w);
 void worker_hold_close(struct worker *w, struct worker_file *f);
 /* The file has no name any more: keeps its content and closes it. */
 void worker_hold_end(struct worker *w, struct worker_file *f);
-/* The bytes in the spool; remains of an earlier worker are removed. */
-void worker_hold_count(struct worker *w);
+/* Counts the bytes in the spool, and removes the oldest contents beyond `most`.
+ * Remains of an earlier worker are removed. */
+void worker_hold_count(struct worker *w, uint64_t most);
 
 /* --- worker_mirror.c --- */
 
