@@ -23,7 +23,7 @@ struct run_import {
 void run_import_begin(struct run_import *m, const struct session *s);
 void run_import_tick(struct run_import *m);
 /* If the run destroyed anything: in the background, or (wait) before its
- * directory goes. One that is still at work is waited for. */
+ * directory goes. An import that is still at work is waited for. */
 void run_import_rest(const struct session *s, bool wait);
 
 #endif

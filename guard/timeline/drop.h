@@ -8,16 +8,16 @@
 
 #include "guard/timeline/contents.h"
 
-/* Which contents go: an array as long as the timeline, true at the records that
- * first had them. */
+/* The contents that go are an array as long as the timeline: true at the
+ * records that first had them. */
 
-/* Those that thinning removes: of each path the longest-standing one of each
- * minute stays, the last one before each emptying or deletion, and the one that
- * it has at the end. To free. Pure. */
+/* The contents that thinning removes: of each path the longest-standing one of
+ * each minute stays, the last one before each emptying or deletion, and the one
+ * that it has at the end. To free. Pure. */
 bool *drop_thin(const struct timeline *t);
-/* Adds those that the path, relative to the root, or a path below it ever had,
- * and those of the paths from which and to which these files were renamed.
- * gone: as long as the timeline, and one more. Pure. */
+/* Adds the contents that the path, relative to the root, or a path below it
+ * ever had, and those of the paths from which and to which these files were
+ * renamed. gone: as long as the timeline, and one more. Pure. */
 void drop_path(const struct timeline *t, size_t root, const char *path,
 	       bool *gone);
 
