@@ -23,20 +23,27 @@ struct tree_write {
 	char temp[48]; /* a name that a run cannot guess */
 };
 
-/* As beneath_parent(). The owner, who is not root, gets the permission to
- * change names in the directory; it gets its mode at the end. */
-static int open_parent(struct tree_write *w, const char *path,
-		       const char **ret_name, struct err *err)
+/* Gives the owner, who is not root, the permissions to change entries of a
+ * directory. It gets its mode at the end. */
+static int open_dir(struct tree_write *w, const struct difference *d,
+		    struct err *err)
 {
-	auto_close int dir = beneath_parent(w->root_fd, path, ret_name, err);
+	auto_close int fd = -1;
 	struct meta m;
 
-	if (dir < 0 || faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0 ||
-	    meta_get(dir, "", &m) < 0 || m.uid != geteuid())
-		return TAKE_FD(dir);
-	if (chmod(fd_proc_path(dir).text, (m.mode & 07777) | S_IRWXU) < 0)
-		return fail_errno(err, "make its directory writable");
-	return TAKE_FD(dir);
+	if (!S_ISDIR(d->a.mode) || (d->a.mode & S_IRWXU) == S_IRWXU ||
+	    geteuid() == 0)
+		return 0;
+	fd = beneath_open(w->root_fd, d->path, O_PATH | O_DIRECTORY, 0, err);
+	/* The user may have deleted it. */
+	if (fd == -ENOENT)
+		return 0;
+	if (fd < 0)
+		return fd;
+	if (meta_get(fd, "", &m) == 0 && m.uid == geteuid() &&
+	    chmod(fd_proc_path(fd).text, (m.mode & 07777) | S_IRWXU) < 0)
+		return fail_errno(err, "open the directory");
+	return 0;
 }
 
 /* Whether the old entry has to go before the new one comes: a rename replaces
@@ -52,7 +59,7 @@ static int remove_entry(struct tree_write *w, const struct difference *d,
 			struct err *err)
 {
 	const char *name;
-	auto_close int dir = open_parent(w, d->path, &name, err);
+	auto_close int dir = beneath_parent(w->root_fd, d->path, &name, err);
 
 	if (dir < 0)
 		return dir == -ENOENT || dir == -ENOTDIR ? 0 : dir;
@@ -98,7 +105,7 @@ static int replace_entry(struct tree_write *w, const struct difference *d,
 			 struct err *err)
 {
 	const char *name;
-	auto_close int dir = open_parent(w, d->path, &name, err);
+	auto_close int dir = beneath_parent(w->root_fd, d->path, &name, err);
 	int got;
 
 	if (dir < 0)
@@ -115,7 +122,8 @@ static int replace_entry(struct tree_write *w, const struct difference *d,
 static int make_dir(struct tree_write *w, const char *path, struct err *err)
 {
 	const char *name;
-	auto_close int dir = *path ? open_parent(w, path, &name, err) : -1;
+	auto_close int dir =
+		*path ? beneath_parent(w->root_fd, path, &name, err) : -1;
 
 	if (!*path)
 		return 0;
@@ -175,6 +183,9 @@ int write_tree(struct store *store, int root_fd, const struct differences *d,
 	(void)snprintf(w.temp, sizeof(w.temp),
 		       ".guard-%016" PRIx64 "%016" PRIx64, random[0],
 		       random[1]);
+	for (i = 0; i < d->count; i++)
+		if (open_dir(&w, &at[i], err) < 0)
+			return err_context(err, "%s", text_quote(at[i].path));
 	/* Entries before their directory. */
 	for (i = d->count; i-- > 0;) {
 		got = goes_first(&at[i]) ? remove_entry(&w, &at[i], err) : 0;

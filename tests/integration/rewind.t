@@ -174,7 +174,8 @@ guard discard -q -y other
 mkfifo "$HOME/gate/go"
 # shellcheck disable=SC2016 # of the run
 guard run --name live --rw "$HOME/gate" -- sh -c '
-	echo 1 >edited; rm -r dir; exec 3>>held; echo held >&3; : >ready
+	echo 1 >edited; rm -r dir; echo 2 >kept/file; chmod 000 kept
+	exec 3>>held; echo held >&3; : >ready
 	while :; do read -r line <~/gate/go && eval "$line"; done' \
 	>"$T/live.out" 2>"$T/live.err" &
 guard=$!
@@ -183,12 +184,16 @@ until upper=$(echo "$state"/runs/*/upper/ready) && [ -e "$upper" ]; do
 	kill -0 "$guard" || break
 done
 base_stored "$(basename "${upper%/upper/ready}")"
+until [ -s "${upper%upper/ready}timeline/records" ]; do
+	kill -0 "$guard" || break
+done
 look one
 gives 0 'rewind of a live run' guard rewind -y live --to start
 says "$err" "'held' is open for writing"
 gives 0 'the live run has the state' guard exec -q live -- \
-	sh -c 'cat edited dir/deep/y && ! test -e held'
+	sh -c 'cat edited dir/deep/y kept/file && ! test -e held'
 says "$out" 'base of edited'
+says "$out" 'base of kept/file'
 echo 'cat edited >seen; : >step' >"$HOME/gate/go"
 until [ -e "${upper%ready}step" ]; do kill -0 "$guard" || break; done
 gives 0 'the live run goes on with it' guard exec -q live -- cat seen
