@@ -3,6 +3,7 @@
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
 #include "guard/state/usage.h"
+#include "guard/timeline/timeline.h"
 #include "overlay/session_list.h"
 #include "snapshot/maintain/prune.h"
 
@@ -17,6 +18,7 @@ static struct usage usage_of(int dirfd, const char *name)
 struct du {
 	struct context *c;
 	struct usage packs, snaps, store_trash, runs, trash, reserve, agents;
+	struct usage versions; /* of runs, not in the store yet */
 	struct caches caches;
 	uint64_t max_size; /* 0: none is set */
 	struct prune_plan plan;
@@ -50,6 +52,7 @@ static int measure_usage(struct du *d, struct err *err)
 	for (i = 0; i < d->sessions.count; i++) {
 		struct usage u = usage_of(d->sessions.items[i].fd, ".");
 
+		usage_add(d->sessions.items[i].fd, TIMELINE_DIR, &d->versions);
 		d->run_bytes[i] = u.bytes;
 		d->runs.bytes += u.bytes;
 		d->runs.unread += u.unread;
@@ -105,6 +108,9 @@ static void print_du_text(struct du *d)
 		text_escape_name(&b, s->project);
 		add_usage_line(&t, d->run_bytes[i], what, buf_text(&b));
 	}
+	if (d->versions.bytes)
+		add_usage_line(&t, d->versions.bytes, "  versions",
+			       "during runs, until they are in the store");
 	add_usage_line(&t, d->store_trash.bytes, "trash",
 		       "of the store: guard undelete");
 	add_usage_line(&t, d->trash.bytes, "trash", "of runs: guard undo");
@@ -162,6 +168,7 @@ int cmd_du(const struct options *o, struct context *c, struct err *err)
 		jsonout_number(object, "store_trash", d.store_trash.bytes);
 		jsonout_number(object, "trash", d.trash.bytes);
 		jsonout_number(object, "runs_bytes", d.runs.bytes);
+		jsonout_number(object, "versions", d.versions.bytes);
 		jsonout_number(object, "agents", d.agents.bytes);
 		jsonout_number(object, "caches", d.caches.usage.bytes);
 		jsonout_number(object, "reserve", d.reserve.bytes);

@@ -65,8 +65,8 @@ static int mark_run(struct context *c, char **operands, const char *text,
 	}
 	if (errno == ENOENT || errno == ENXIO)
 		return fail(err, errno,
-			    "run %s takes no marks: it keeps no versions "
-			    "(--versions 0)",
+			    "run %s takes no marks: it was started with "
+			    "--versions 0, or by an older guard",
 			    session_label(&s));
 	return fail_errno(err, "mark run %s", session_label(&s));
 }

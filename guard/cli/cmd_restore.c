@@ -266,7 +266,7 @@ static int suggest_command(struct context *c, const char *arg, struct err *err)
 	auto_free char *when = NULL, *path = NULL;
 	struct err ignored;
 
-	locate_split(arg, &when, &path);
+	locate_split(c, arg, &when, &path);
 	if (!path || !*path)
 		return -err->num;
 	if (locate_is_point(c, when))

@@ -278,7 +278,7 @@ static int list_directory(const struct options *o, struct context *c,
 		    locate_is_point(c, o->operands[0])))
 		when = mem_strdup(o->operands[0]);
 	else
-		locate_split(o->operands[0], &when, &below);
+		locate_split(c, o->operands[0], &when, &below);
 	if (below && *below)
 		arg = below;
 	if (got == 0) {
@@ -306,7 +306,7 @@ int cmd_show(const struct options *o, struct context *c, struct err *err)
 			o, "expected SNAP:PATH; --list takes SNAP and PATH");
 	got = show_run_path(c, o->operands[0], o, err);
 	if (got == 0) {
-		locate_split(o->operands[0], &when, &path);
+		locate_split(c, o->operands[0], &when, &path);
 		/* A path alone: its newest version. */
 		if (when && !path && !locate_is_point(c, when)) {
 			path = TAKE(when);

@@ -36,8 +36,9 @@ static enum change_class classify(const struct timeline_record *r,
 {
 	bool was_file = before && S_ISREG(before->mode);
 
-	if (r->kind == TIMELINE_GONE || r->kind == TIMELINE_NONE)
-		return !before || before->mode ? CLASS_DELETED : CLASS_NONE;
+	if (!timeline_is_entry(r))
+		return !before || timeline_is_entry(before) ? CLASS_DELETED
+							    : CLASS_NONE;
 	if (!S_ISREG(r->mode))
 		return before && r->mode == before->mode ? CLASS_NONE
 							 : CLASS_MADE;
@@ -47,23 +48,17 @@ static enum change_class classify(const struct timeline_record *r,
 						    : CLASS_WRITTEN;
 }
 
-/* Whether both records are in one group: of one second, with no mark and no
- * lost content between them. */
-static bool is_one_group(const struct timeline_record *from,
-			 const struct timeline_record *to)
-{
-	while (from < to && timeline_is_state(from) &&
-	       from->time.sec == to->time.sec)
-		from++;
-	return from == to;
-}
-
 /* The class of each record, to free. A path has a class once in a group. */
 static unsigned char *make_classes(const struct timeline *t)
 {
 	AUTO(record_list) struct record_list l = record_list_make(t);
 	unsigned char *classes = mem_zalloc(t->count + 1);
+	/* The number of marks and lost contents before each record. */
+	auto_free size_t *parts = mem_zalloc((t->count + 1) * sizeof(*parts));
 	size_t i;
+
+	for (i = 0; i < t->count; i++)
+		parts[i + 1] = parts[i] + !timeline_is_state(&t->items[i]);
 
 	for (i = 0; i < l.count; i++) {
 		const struct timeline_record *r = l.items[i];
@@ -73,9 +68,9 @@ static unsigned char *make_classes(const struct timeline *t)
 				: NULL;
 		enum change_class class = classify(r, before);
 
-		if (before &&
+		if (before && parts[before - t->items] == parts[r - t->items] &&
 		    (classes[before - t->items] == class
-			     ? is_one_group(before, r)
+			     ? before->time.sec == r->time.sec
 			     : classes[before - t->items] == CLASS_EMPTIED &&
 				       r->size &&
 				       r->boot_ns - before->boot_ns <
@@ -185,38 +180,15 @@ static void add_lost(struct timeline_text *t, const struct timeline_record *r)
 	add_line(t, LINE_LOSS, &line);
 }
 
-/* The end: the numbers of lost contents by their reasons. */
-static void add_reasons(struct timeline_text *t, const struct timeline *from)
+/* The version worker ends a timeline when the run's last process has gone. */
+static bool has_end(const struct timeline *t)
 {
-	VEC(struct {
-		const struct timeline_record *r;
-		size_t count;
-	})
-	all = {0};
-	size_t i, k;
+	const struct timeline_record *r = t->items + t->count;
 
-	for (i = 0; i < from->count; i++) {
-		const struct timeline_record *r = &from->items[i];
-
-		if (!timeline_is_lost(r))
-			continue;
-		for (k = 0; k < all.count; k++)
-			if (r->kind == all.items[k].r->kind &&
-			    strcmp(r->text, all.items[k].r->text) == 0)
-				break;
-		if (k == all.count)
-			VEC_ADD(&all)->r = r;
-		all.items[k].count++;
-	}
-	for (k = 0; k < all.count; k++) {
-		AUTO(buf) struct buf line = {0};
-
-		buf_printf(&line, "%s: %s: ", lost_text(all.items[k].r),
-			   text_count(all.items[k].count, "row"));
-		text_escape_name(&line, all.items[k].r->text);
-		add_line(t, LINE_LOSS, &line);
-	}
-	VEC_FREE(&all);
+	while (r-- > t->items && r->kind != TIMELINE_BEGIN)
+		if (r->kind == TIMELINE_END)
+			return true;
+	return false;
 }
 
 void timeline_show_text(const struct run_timeline *run, uint64_t from,
@@ -247,7 +219,13 @@ void timeline_show_text(const struct run_timeline *run, uint64_t from,
 			add_lost(&text, r);
 		i++;
 	}
-	add_reasons(&text, t);
+	if (!run->live && !has_end(t)) {
+		AUTO(buf) struct buf line = {0};
+
+		buf_add_text(&line, "not held: what came later: guard or the "
+				    "machine was stopped");
+		add_line(&text, LINE_LOSS, &line);
+	}
 	for (i = 0; i < text.lines.count; i++) {
 		const struct line *l = &text.lines.items[i];
 
@@ -305,7 +283,7 @@ void timeline_show_json(const struct run_timeline *run, uint64_t from)
 						     : NULL);
 			jsonout_text(object, "path", r->path);
 		}
-		if (timeline_is_state(r) && r->mode) {
+		if (timeline_is_entry(r)) {
 			jsonout_text(object, "type", jsonout_type(r->mode));
 			jsonout_mode(object, r->mode);
 			jsonout_number(object, "size", r->size);

@@ -39,12 +39,14 @@ int locate_find(struct context *c, const char *when, const char *path,
 	AUTO(entry) struct entry e = {0};
 	AUTO(moment) struct moment m = {0};
 	int got = when ? run_timeline_find(c, when, &run, &m, err) : 0;
+	size_t len = when ? run_timeline_name_len(when) : 0;
+	auto_free char *name = mem_strndup(when ?: "", len);
 
-	if (got == 0 && when && run_timeline_name_len(when))
+	if (got == 0 && len)
 		return fail(err, EDOM,
 			    "no such run: %s; `guard status --all` lists all "
 			    "runs",
-			    text_quote(when));
+			    text_quote(name));
 	if (got == 0)
 		return catalog_find(c->store, when, path, need_path, ret, err);
 	if (got < 0 || run_timeline_snapshot(c, &run, &m, path, &s, err) < 0)
@@ -130,8 +132,8 @@ static size_t match_time_form(const char *t, const char *form)
 
 /* Length of the time at the start of the text; 0: none. A text of two digits, a
  * colon and two digits ("14:30") is a snapshot and a file, unless a path
- * follows, or it is behind a RUN@. */
-static size_t time_prefix_len(const char *t, bool of_run)
+ * follows. */
+static size_t time_prefix_len(const char *t)
 {
 	static const char *const days[] = {"0000-00-00 ", "today ",
 					   "yesterday "};
@@ -147,7 +149,7 @@ static size_t time_prefix_len(const char *t, bool of_run)
 	if (match_time_form(t + clock, ":00") &&
 	    (!t[clock + 3] || strchr(":Z.", t[clock + 3])))
 		return clock + 3;
-	return day || of_run || t[clock] == ':' ? clock : 0;
+	return day || t[clock] == ':' ? clock : 0;
 }
 
 int locate_missing(const struct snapshot *s, const char *path, struct err *err)
@@ -198,11 +200,11 @@ int locate_only_run(struct store *store, const char *path, struct err *err)
 		    (unsigned long long)found, word);
 }
 
-void locate_split(const char *arg, char **ret_when, char **ret_path)
+void locate_split(struct context *c, const char *arg, char **ret_when,
+		  char **ret_path)
 {
-	size_t run = run_timeline_name_len(arg);
-	const char *when = arg + run + (run > 0);
-	const char *colon = strchr(when + time_prefix_len(when, run > 0), ':');
+	size_t len = run_timeline_len(c, arg);
+	const char *colon = strchr(arg + (len ?: time_prefix_len(arg)), ':');
 
 	*ret_when = colon ? mem_strndup(arg, (size_t)(colon - arg))
 			  : mem_strdup(arg);

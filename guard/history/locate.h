@@ -34,8 +34,8 @@ int locate_missing(const struct snapshot *s, const char *path, struct err *err);
 int locate_only_run(struct store *store, const char *path, struct err *err);
 
 /* Splits "SNAP:PATH", where SNAP may be a time such as "2026-11-21 14:30", or
- * RUN@WHEN: a mark ends at its first colon there;
- * *ret_path is NULL without a colon. Both are to free. */
-void locate_split(const char *arg, char **ret_when, char **ret_path);
+ * RUN@WHEN with colons; *ret_path is NULL without a path. Both are to free. */
+void locate_split(struct context *c, const char *arg, char **ret_when,
+		  char **ret_path);
 
 #endif

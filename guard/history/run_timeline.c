@@ -12,7 +12,6 @@
 #include "guard/change/resolve_run.h"
 #include "guard/state/report.h"
 #include "overlay/session_base.h"
-#include "overlay/session_list.h"
 
 void run_timeline_free(struct run_timeline *r)
 {
@@ -68,33 +67,18 @@ size_t run_timeline_name_len(const char *text)
 	return text[len] == '@' ? len : 0;
 }
 
-/* Another run with the name of r, which has the time. */
-static int find_namesake(struct context *c, struct run_timeline *r,
-			 const char *when, struct moment *ret)
+size_t run_timeline_len(struct context *c, const char *text)
 {
-	AUTO(session_list) struct session_list list = {0};
+	AUTO(run_timeline) struct run_timeline r = {0};
+	size_t len = run_timeline_name_len(text);
+	auto_free char *run = mem_strndup(text, len);
 	struct err ignored;
-	size_t i;
 
-	if (!r->session || !session_name(r->session) ||
-	    session_list(c->state.runs_fd, false, &list, &ignored) < 0)
-		return 0;
-	for (i = list.count; i-- > 0;) {
-		AUTO(run_timeline)
-		struct run_timeline other = {0};
-		const struct session *s = &list.items[i];
-
-		if (strcmp(session_label(s), r->label) != 0 ||
-		    strcmp(s->project, r->session->project) != 0 ||
-		    run_timeline_open(c, s->id, &other, &ignored) <= 0 ||
-		    moment_find(contents_timeline(other.contents), other.label,
-				other.live, when, ret, &ignored) < 0)
-			continue;
-		run_timeline_free(r);
-		*r = TAKE(other);
-		return 1;
-	}
-	return 0;
+	return len && run_timeline_open(c, run, &r, &ignored) > 0
+		       ? len + 1 +
+				 moment_len(contents_timeline(r.contents),
+					    r.live, text + len + 1)
+		       : 0;
 }
 
 int run_timeline_find(struct context *c, const char *text,
@@ -112,7 +96,7 @@ int run_timeline_find(struct context *c, const char *text,
 		return got;
 	got = moment_find(contents_timeline(r.contents), r.label, r.live, when,
 			  ret_moment, err);
-	if (got < 0 && !find_namesake(c, &r, when, ret_moment))
+	if (got < 0)
 		return got;
 	*ret = TAKE(r);
 	return 1;

@@ -31,8 +31,10 @@ int run_timeline_open(struct context *c, const char *run,
 
 /* The length of RUN in "RUN@WHEN"; 0: the text does not have this form. */
 size_t run_timeline_name_len(const char *text);
-/* The run and the moment of "RUN@WHEN". Of several runs of the name, the newest
- * that has the time. Results as above; errors of moment_find(). */
+/* The length of RUN@WHEN in "RUN@WHEN[:PATH]"; 0: no run is called so. */
+size_t run_timeline_len(struct context *c, const char *text);
+/* The run and the moment of "RUN@WHEN". Results as above; errors of
+ * moment_find(). */
 int run_timeline_find(struct context *c, const char *text,
 		      struct run_timeline *ret, struct moment *ret_moment,
 		      struct err *err);

@@ -68,6 +68,7 @@ static struct range find_range(const struct timeline *t, bool live)
 struct wanted {
 	struct timestamp begin, end; /* of the unit that the text names */
 	bool back; /* counted back: boot is the end, by the other clock */
+	bool exact; /* with a fraction, as messages have it */
 	int64_t boot;
 };
 
@@ -89,9 +90,15 @@ static bool parse_wanted(const char *when, const struct range *range,
 		from.sec -= 86400;
 		(void)time_spec_parse(when, from, &spec, &ignored);
 	}
-	*ret = (struct wanted){spec.begin, spec.time, back,
-			       range->end_boot -
-				       (range->end.sec - spec.time.sec) * NS};
+	*ret = (struct wanted){
+		.begin = spec.begin,
+		.end = spec.time,
+		.back = back,
+		.exact = !back && spec.time.nsec - spec.begin.nsec < NS - 1,
+		.boot = range->end_boot -
+			(range->end.sec - spec.time.sec) * NS -
+			range->end.nsec + spec.time.nsec,
+	};
 	return !back || timestamp_compare(spec.begin, spec.time) == 0;
 }
 
@@ -138,7 +145,7 @@ static int find_time(const struct timeline *t, const char *label,
 
 	if ((!count && timestamp_compare(w->end, range->start) < 0) ||
 	    (count == t->count && timestamp_compare(w->begin, range->end) > 0))
-		return fail(err, EDOM,
+		return fail(err, ERANGE,
 			    "%s is not in the time of run %s, from %s to %s",
 			    text_quote(when), label, text_moment(range->start),
 			    text_moment(range->end));
@@ -151,93 +158,115 @@ static int find_time(const struct timeline *t, const char *label,
 	return 0;
 }
 
-static void list_mark(struct buf *to, const struct timeline_record *r)
+/* The marks that a text names: those of this text, else those that begin with
+ * it. */
+struct match {
+	const struct timeline_record *last;
+	size_t count;
+	bool whole; /* the text of the mark */
+	struct buf list; /* a line for each of the last ones, newest first */
+};
+
+/* All marks, without those that rewinds have set, begin with "". */
+static struct match match_marks(const struct timeline *t, const char *text)
 {
-	buf_printf(to, "%s%s (%s)", to->len ? ", " : "", text_quote(r->text),
-		   text_moment(r->time));
-}
+	struct match m = {0};
+	size_t i;
 
-/* The last marks that begin with the text, the newest first, without those that
- * rewinds have set. */
-static size_t list_marks(const struct timeline *t, const char *text,
-			 struct buf *to)
-{
-	size_t count = 0, i;
-
-	for (i = t->count; i-- > 0;)
-		if (timeline_is_heading(&t->items[i]) &&
-		    strcmp(t->items[i].text, MOMENT_BEFORE_REWIND) != 0 &&
-		    strncmp(t->items[i].text, text, strlen(text)) == 0 &&
-		    ++count <= MARKS_SHOWN)
-			list_mark(to, &t->items[i]);
-	if (count > MARKS_SHOWN)
-		buf_printf(to, " and %zu more", count - MARKS_SHOWN);
-	return count;
-}
-
-/* A mark of this text is meant rather than one that begins with it. */
-static int find_mark(const struct timeline *t, const char *label,
-		     const char *when, struct moment *ret, struct err *err)
-{
-	const struct timeline_record *found = NULL;
-	size_t begun = 0, equal = 0, i;
-	AUTO(buf) struct buf list = {0};
-
-	for (i = 0; i < t->count && *when; i++) {
+	for (i = t->count; i-- > 0;) {
 		const struct timeline_record *r = &t->items[i];
-		bool is_equal = strcmp(r->text, when) == 0;
+		bool whole = strcmp(r->text, text) == 0;
 
-		if (!timeline_is_heading(r) ||
-		    strncmp(r->text, when, strlen(when)) != 0)
+		if (!timeline_is_heading(r) || whole < m.whole ||
+		    strncmp(r->text, text, strlen(text)) != 0 ||
+		    (!*text && strcmp(r->text, MOMENT_BEFORE_REWIND) == 0))
 			continue;
-		begun++;
-		equal += is_equal;
-		if (is_equal || !equal)
-			found = r;
+		if (whole > m.whole) {
+			buf_free(&m.list);
+			m = (struct match){.whole = true};
+		}
+		m.last = m.last ?: r;
+		if (m.count++ < MARKS_SHOWN)
+			buf_printf(&m.list, "\n  %s  %s", text_moment(r->time),
+				   text_quote(r->text));
 	}
-	if (equal > 1 ? strcmp(when, MOMENT_BEFORE_REWIND) != 0
-		      : !equal && begun > 1) {
-		(void)list_marks(t, when, &list);
+	if (m.count > MARKS_SHOWN)
+		buf_printf(&m.list, "\n  and %zu more", m.count - MARKS_SHOWN);
+	return m;
+}
+
+static int find_mark(const struct timeline *t, const char *label,
+		     const char *when, struct match *m, struct moment *ret,
+		     struct err *err)
+{
+	AUTO(buf) struct buf all = {0};
+
+	if (!*when || !m->count) {
+		all = match_marks(t, "").list;
+		return fail(err, EDOM,
+			    "run %s has no mark %s, and it is no time such as "
+			    "14:03, 14:03:12.4 or -5m%s%s",
+			    label, text_quote(when),
+			    all.len ? "; its marks are:" : "", buf_text(&all));
+	}
+	if (m->count > 1 && strcmp(when, MOMENT_BEFORE_REWIND) != 0)
 		return fail(err, EEXIST,
-			    "%s of run %s is several marks: %s; name one by "
-			    "its time, or by more of its text",
-			    text_quote(when), label, buf_text(&list));
-	}
-	if (found) {
-		*ret = (struct moment){found->number, found->time,
-				       mem_strdup(found->text)};
-		return 0;
-	}
-	begun = list_marks(t, "", &list);
-	return fail(err, EDOM,
-		    "run %s has no mark %s, and it is no time such as 14:03, "
-		    "14:03:12.4 or -5m%s%s",
-		    label, text_quote(when), begun ? "; its marks are " : "",
-		    buf_text(&list));
+			    "%s of run %s is several marks; name one by its "
+			    "time, or by more of its text:%s",
+			    text_quote(when), label, buf_text(&m->list));
+	*ret = (struct moment){m->last->number, m->last->time,
+			       mem_strdup(m->last->text)};
+	return 0;
 }
 
 int moment_find(const struct timeline *t, const char *label, bool live,
 		const char *when, struct moment *ret, struct err *err)
 {
+	AUTO(buf) struct buf text = {0};
 	struct range range;
-	struct wanted wanted;
+	struct wanted wanted = {0};
+	struct match marks;
+	bool is_time;
+	int got = 0;
 
 	if (!t->count)
 		return fail(err, ENODATA,
 			    "run %s has no timeline: it was started with "
 			    "--versions 0, or by an older guard",
 			    label);
+	/* As marks are recorded. */
+	text_escape_name(&text, when);
+	marks = match_marks(t, buf_text(&text));
 	range = find_range(t, live);
+	is_time = parse_wanted(when, &range, &wanted);
 	if (strcmp(when, "start") == 0)
 		*ret = (struct moment){.time = range.start};
 	else if (strcmp(when, "end") == 0 || strcmp(when, "now") == 0)
 		*ret = (struct moment){t->items[t->count - 1].number, range.end,
 				       NULL};
-	else if (parse_wanted(when, &range, &wanted))
-		return find_time(t, label, &range, &wanted, when, ret, err);
+	else if (is_time && (wanted.exact || !marks.whole))
+		got = find_time(t, label, &range, &wanted, when, ret, err);
 	else
-		return find_mark(t, label, when, ret, err);
-	return 0;
+		got = find_mark(t, label, buf_text(&text), &marks, ret, err);
+	buf_free(&marks.list);
+	return got;
+}
+
+size_t moment_len(const struct timeline *t, bool live, const char *text)
+{
+	auto_free char *when = mem_strdup(text);
+	char *end = when + strlen(when);
+	size_t len = strcspn(text, ":");
+
+	for (; end; end = strrchr(when, ':')) {
+		AUTO(moment) struct moment m = {0};
+		struct err ignored;
+
+		*end = '\0';
+		if (moment_find(t, "", live, when, &m, &ignored) != -EDOM)
+			return strlen(when);
+	}
+	return len;
 }
 
 /* --- states --- */

@@ -14,6 +14,9 @@
  *	     | "start" | "end" | "now"	; "end" and "now" are one
  *	     | text			; a mark: its text, or its beginning
  *
+ * The text of a mark is the mark rather than a time, unless the time has a
+ * fraction: a run sets marks, and messages name such times.
+ *
  * The state of a root is the run's base of the root, changed by the last record
  * of each path. The version worker writes a record for each name of the layer
  * that goes away with a directory.
@@ -43,12 +46,15 @@ void moment_free(struct moment *m);
 
 /*
  * t: the timeline of the run, which messages call label. live: the command goes
- * on, "now" is the clock's. -EDOM: no such time or mark, with the range of
- * the run or its marks; -EEXIST: several marks, which the text lists; -ENODATA:
- * the run has no timeline.
+ * on, "now" is the clock's. -EDOM: neither a time nor a mark, with the marks;
+ * -ERANGE: not in the time of the run; -EEXIST: several marks, which the text
+ * lists; -ENODATA: the run has no timeline.
  */
 int moment_find(const struct timeline *t, const char *label, bool live,
 		const char *when, struct moment *ret, struct err *err);
+/* The length of WHEN in "WHEN[:PATH]", also of marks with a colon: the longest
+ * that moment_find() knows. */
+size_t moment_len(const struct timeline *t, bool live, const char *text);
 
 /* A path whose state at a moment is not known. */
 struct moment_loss {

@@ -105,6 +105,12 @@ static inline bool timeline_is_state(const struct timeline_record *r)
 	return r->kind >= TIMELINE_ENTRY && r->kind <= TIMELINE_NONE;
 }
 
+/* The record puts a file, a directory or a link at its path. */
+static inline bool timeline_is_entry(const struct timeline_record *r)
+{
+	return r->kind == TIMELINE_ENTRY || r->kind == TIMELINE_OPAQUE;
+}
+
 /* The record is about a content that cannot be restored, or not exactly. */
 static inline bool timeline_is_lost(const struct timeline_record *r)
 {

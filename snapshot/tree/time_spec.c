@@ -83,15 +83,29 @@ static int64_t unit_seconds(const char *name, size_t len)
 	return 0;
 }
 
+/* ".412" after a whole number: *ret is set to the first ns of it. */
+static bool parse_fraction(const char **at, uint64_t *unit, uint64_t *ret)
+{
+	*ret = 0;
+	if (*unit != NS || **at != '.')
+		return true;
+	while (isdigit((unsigned char)*++*at) && *unit > 1) {
+		*unit /= 10;
+		*ret += *unit * (uint64_t)(**at - '0');
+	}
+	return *unit < NS;
+}
+
 static bool parse_ago(const char *text, struct timestamp now,
 		      struct time_spec *ret)
 {
-	uint64_t count;
+	uint64_t count, unit = NS, fraction;
 	int64_t seconds;
 	size_t len = 0;
 
 	*ret = (struct time_spec){.kind = TIME_SPEC_TIME, .time = now};
-	if (!parse_decimal(&text, &count))
+	if (!parse_decimal(&text, &count) ||
+	    !parse_fraction(&text, &unit, &fraction))
 		return false;
 	skip_spaces(&text);
 	while (isalpha((unsigned char)text[len]))
@@ -103,7 +117,9 @@ static bool parse_ago(const char *text, struct timestamp now,
 		return false;
 	if (count > INT64_MAX / 2 / (uint64_t)seconds)
 		return false;
-	ret->time.sec -= (int64_t)count * seconds;
+	fraction = fraction * (uint64_t)seconds + NS - 1 - now.nsec;
+	ret->time.sec -= (int64_t)(count * (uint64_t)seconds + fraction / NS);
+	ret->time.nsec = (uint32_t)(NS - 1 - fraction % NS);
 	ret->begin = ret->time;
 	return true;
 }
@@ -123,19 +139,6 @@ static bool parse_clock(const char **at, struct tm *tm, uint64_t *unit)
 			return false;
 	}
 	return tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec < 61;
-}
-
-/* ".412" after a second: *ret is set to the first ns of it. */
-static bool parse_fraction(const char **at, uint64_t *unit, uint64_t *ret)
-{
-	*ret = 0;
-	if (*unit != NS || **at != '.')
-		return true;
-	while (isdigit((unsigned char)*++*at) && *unit > 1) {
-		*unit /= 10;
-		*ret += *unit * (uint64_t)(**at - '0');
-	}
-	return *unit < NS;
 }
 
 static bool parse_date(const char **at, struct tm *tm)

@@ -4,7 +4,7 @@
  *
  * 	when   = [ "latest" [ "~" number ] ]
  * 	       | [ "s" ] number                      ; a sequence number
- * 	       | number unit [ "ago" ]
+ * 	       | number [ "." digits ] unit [ "ago" ]
  * 	       | date [ ( " " | "T" ) time [ "Z" ] ] ; local, Z: UTC, as in JSON
  * 	       | time                                ; local, today
  * 	       | ( "today" | "yesterday" ) [ " " time ]

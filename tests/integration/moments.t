@@ -75,18 +75,20 @@ shows end end
 gives 0 'the id of the run' guard show "$id@14:03:11:a.c"
 is "$(cat "$out")" one 'has the same moments'
 
-while read -r when text; do
-	gives 2 "$when is no moment" guard show "fix@$when:a.c"
+while read -r status when text; do
+	gives "$status" "$when is no moment" guard show "fix@$when:a.c"
 	says "$err" "$text"
 done <<E
-14:02 '14:02' is not in the time of run fix, from 2026-01-02T14:03:00.000 to 2026-01-02T14:03:49.912
-nomark its marks are 'second' (2026-01-02T14:03:44.912), 'second'
+1 14:02 '14:02' is not in the time of run fix, from 2026-01-02T14:03:00.000 to 2026-01-02T14:03:49.912
+2 nomark its marks are:
 E
 gives 1 'the beginning of two marks' guard show fix@sec:a.c
-says "$err" "'sec' of run fix is several marks: \
-'second' (2026-01-02T14:03:44.912), 'second' (2026-01-02T14:03:23.912); name one"
+is "$(cat "$err")" "guard: 'sec' of run fix is several marks; name one by its \
+time, or by more of its text:
+  2026-01-02T14:03:44.912  'second'
+  2026-01-02T14:03:23.912  'second'" 'lists them'
 gives 2 'a run that does not exist' guard show nosuch@14:03:a.c
-says "$err" "no such run: 'nosuch@14:03'; \`guard status --all\`"
+says "$err" "no such run: 'nosuch'; \`guard status --all\`"
 gives 0 'the runs' guard status --all
 
 # --- each verb ---
@@ -185,14 +187,15 @@ is "$(cat "$out")" '  14:03:02  written a.c (6 B)
   14:03:38  written a.c (4 B)
   14:03:39  written '"$HOME"'/side/s.txt (5 B); made l
 
-2026-01-02T14:03:44.912  second
-not held: 1 row: it was being written' 'in groups of a second under the marks'
+2026-01-02T14:03:44.912  second' 'in groups of a second under the marks'
 gives 0 'from a mark on' guard log fix@fir
 is "$(head -1 "$out")" '  14:03:18  deleted d' 'what came after it'
 gives 0 'the last lines' guard log -n 2 fix
 is "$(wc -l <"$out")" 3 'are shown'
 gives 0 'as JSON' guard log --json "$id"
 says "$out" '"schema": "guard.log-run/1"'
+is "$(sed -n '/"kind": "gone"/,/}/p' "$out" | grep -c type)" 0 \
+	'a deletion has no type'
 is "$(grep -c '"number":' "$out")" 18 'has all records'
 says "$out" '"time": "2026-01-02T14:03:12.412Z"'
 gives 2 'the log of no moment' guard log fix@nomark
@@ -224,6 +227,39 @@ is "$(cat "$out")" one 'has its moments by its id'
 gives 0 'and its log' guard log "$old"
 says "$out" 'first: fix the test'
 
+# --- marks of one second, with colons, and with the texts of moments ---
+begin marks 'echo m >a.c'
+$timeline "$rundir" <<E || flunk 'the timeline is written'
+$(at '06 09:00:00').0 begin boot
++1 file 0 a.c 644 one\n
++0.3 mark prompt: fix it
++0.3 file 0 a.c 644 two\n
++0.1 mark 09:00:01
++0.1 file 0 a.c 644
++0.1 mark prompt: fix it: again
++0.01 file 0 a.c 644 four\n
++0.1 mark 2026-01-06T09:00:01.000
+E
+while read -r content when; do
+	gives 0 "$when is a moment" guard show "marks@$when:a.c"
+	is "$(cat "$out")" "$content" 'which ends before the path'
+done <<E
+one prompt: fix it
+two 09:00:01
+one 2026-01-06T09:00:01.000
+four -0.05s
+two -0.35s
+four end
+E
+gives 0 'the log' guard log marks
+is "$(sed 's/  */ /g; s/^2026-01-06T[^ ]*/M/' "$out" | tr '\n' ,)" \
+	" 09:00:01 written a.c (4 B),,\
+M prompt: fix it, 09:00:01 written a.c (4 B),,\
+M 09:00:01, 09:00:01 emptied a.c,,\
+M prompt: fix it: again, 09:00:01 written a.c (5 B),,\
+M 2026-01-06T09:00:01.000,\
+not held: what came later: guard or the machine was stopped," 'has each change under its mark'
+
 # --- a run of today ---
 guard run -q --name real -- sh -c '
 echo one >a.c; sleep 0.4
@@ -237,6 +273,9 @@ is "$(tr '\n\t' ', ' <"$out")" 'D d,D d/x,D d/y@2x,M a.c,' 'has states'
 gives 0 'its log' guard log a.c
 is "$(awk '$1 ~ /^real@/ { print $6 }' "$out" | tr '\n' ' ')" \
 	'written emptied written ' 'has what stood'
+
+gives 0 'du' guard du
+says "$out" '  versions   during runs, until they are in the store'
 
 # --- an applied run ---
 base=$(guard log | awk '$4 == "pre-run" { print $1; exit }')

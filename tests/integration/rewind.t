@@ -148,7 +148,7 @@ says "$out" '"rewound": false'
 
 # --- refusals ---
 
-gives 2 'a time before the run is refused' guard rewind -y --to 2001-01-01
+gives 1 'a time before the run is refused' guard rewind -y --to 2001-01-01
 gives 2 'an unknown mark is refused' guard rewind -y --to 'no mark'
 says "$err" "'state b'"
 gives 1 'without --to the moments are listed' guard rewind -y

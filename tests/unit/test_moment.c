@@ -459,6 +459,12 @@ static void make_times(struct timeline *t)
 		{1010, 510, TIMELINE_MARK, "first"},
 		{9000, 8500, TIMELINE_ENTRY, ""},
 		{5500, 8600, TIMELINE_MARK, "again"},
+		{5510, 8610, TIMELINE_MARK, "01:33:20"},
+		{5520, 8620, TIMELINE_MARK, "1970-01-01T05:33:40.000"},
+		{5530, 8630, TIMELINE_MARK, "end"},
+		{5540, 8640, TIMELINE_MARK, "prompt: fix it"},
+		{5550, 8650, TIMELINE_MARK, "prompt: fix it: now"},
+		{5560, 8660, TIMELINE_MARK, "tab\\there"},
 		{5600, 8700, TIMELINE_MARK, "again and more"},
 		{20000, 10, TIMELINE_BEGIN, "two"},
 		{20010, 20, TIMELINE_MARK, "before-rewind"},
@@ -492,43 +498,76 @@ static void test_texts(void **state)
 		int error;
 	} all[] = {
 		{"start", 0, 0},
-		{"end", 9, 0},
-		{"now", 9, 0},
+		{"end", 15, 0},
+		{"now", 15, 0},
+		/* Marks with the text of a time. */
+		{"01:33:20", 5, 0},
+		{"1970-01-01T05:33:40.000", 14, 0},
+		{"prompt: fix it", 8, 0},
+		{"prompt: fix it:", 9, 0},
+		{"prompt", 0, EEXIST},
+		{"tab\there", 10, 0},
 		{"first", 2, 0},
 		{"fir", 2, 0},
 		{"again", 4, 0},
-		{"again and", 5, 0},
+		{"again and", 11, 0},
 		{"aga", 0, EEXIST},
-		{"before-rewind", 8, 0},
+		{"before-rewind", 14, 0},
 		{"before", 0, EEXIST},
 		{"", 0, EDOM},
 		{"first ", 0, EDOM},
 		{"12", 0, EDOM},
 		{"latest", 0, EDOM},
-		{"-10s", 8, 0},
-		{"-5s", 8, 0},
-		{"-20s", 7, 0},
-		{"-1m", 5, 0},
-		{"-2d", 0, EDOM},
-		{"1970-01-01 00:15", 0, EDOM},
+		{"-10s", 14, 0},
+		{"-9.5s", 14, 0},
+		{"-10.000000001s", 13, 0},
+		{"-0.5m", 12, 0},
+		{"-.5s", 0, EDOM},
+		{"-1.s", 0, EDOM},
+		{"-5s", 14, 0},
+		{"-20s", 13, 0},
+		{"-1m", 11, 0},
+		{"-2d", 0, ERANGE},
+		{"1970-01-01 00:15", 0, ERANGE},
 		{"1970-01-01 00:16", 2, 0},
 		{"1970-01-01T00:16:49", 1, 0},
 		{"1970-01-01 00:16:50", 2, 0},
 		/* This time was once before and once after the change. */
-		{"1970-01-01 01:33:19.9", 4, 0},
+		{"1970-01-01 01:33:19.9", 10, 0},
 		{"1970-01-01 01:31:39", 2, 0},
-		{"1970-01-01 02:30", 5, 0},
-		{"1970-01-01 05:33:30", 7, 0},
-		{"1970-01-01 05:33:39.99", 7, 0},
-		{"1970-01-01 05:33:40", 8, 0},
-		{"1970-01-02 05:33:50", 9, 0},
-		{"1970-01-02 05:34", 0, EDOM},
-		{"1970-01-02", 9, 0},
-		{"1970-01-03", 0, EDOM},
-		{"05:33:50", 9, 0},
-		{"05:33", 9, 0},
-		{"05:34", 8, 0},
+		{"1970-01-01 02:30", 11, 0},
+		{"1970-01-01 05:33:30", 13, 0},
+		{"1970-01-01 05:33:39.99", 13, 0},
+		{"1970-01-01 05:33:40", 14, 0},
+		{"1970-01-02 05:33:50", 15, 0},
+		{"1970-01-02 05:34", 0, ERANGE},
+		{"1970-01-02", 15, 0},
+		{"1970-01-03", 0, ERANGE},
+		{"05:33:50", 15, 0},
+		{"05:33", 15, 0},
+		{"05:34", 14, 0},
 		{"25:00", 0, EDOM},
+	};
+	static const struct {
+		const char *text;
+		size_t len; /* without the path */
+	} splits[] = {
+		{"first", 5},
+		{"first:a:b", 5},
+		{"first:", 5},
+		{"prompt: fix it:src/a.c", 14},
+		{"prompt: fix it: now:a", 19},
+		{"prompt: fix it: no:a", 18},
+		{"prompt:a", 6},
+		{"01:33:19:a", 8},
+		{"01:33:a", 5},
+		{"1970-01-01 02:30:10:a", 19},
+		{"25:00:a", 2},
+		{"02:30:a", 5}, /* not in the time of the run */
+		{"nomark:a:b", 6},
+		{"tab\there:a", 8},
+		{"end:a:b", 3},
+		{"-0.5s:a", 5},
 	};
 	AUTO(timeline) struct timeline t = {0}, none = {0};
 	struct err err;
@@ -538,7 +577,7 @@ static void test_texts(void **state)
 	(void)setenv("TZ", "UTC", true);
 	tzset();
 	make_times(&t);
-	assert_int_equal(t.count, 9);
+	assert_int_equal(t.count, 15);
 	for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		AUTO(moment) struct moment m = {.record = 99};
 		int got = moment_find(&t, "r", false, all[i].when, &m, &err);
@@ -550,6 +589,9 @@ static void test_texts(void **state)
 			assert_true(false);
 		}
 	}
+	for (i = 0; i < sizeof(splits) / sizeof(*splits); i++)
+		assert_int_equal(moment_len(&t, false, splits[i].text),
+				 splits[i].len);
 	assert_int_equal(moment_find(&none, "r", false, "start", NULL, &err),
 			 -ENODATA);
 }
