@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "guard/change/applied_base.h"
 #include "guard/change/apply_plan.h"
@@ -274,6 +275,19 @@ bool apply_plan_has_exceptions(const struct apply_plan *a)
 	return false;
 }
 
+/* Leaves out the directory above a path that is left out, if it would replace a
+ * file of the user. */
+static bool leave_replaced(struct apply_plan *a, size_t root, const char *path)
+{
+	const struct change_list *l = &a->changes.roots[root].list;
+	auto_free char *up = path_parent(path);
+	const struct change *c = FIND_BY_PATH(up, l->items, l->count, path);
+
+	if (c && c->kind == CHANGE_TYPE)
+		return leave_path(a, root, up);
+	return *up && leave_replaced(a, root, up);
+}
+
 bool apply_plan_leave_halves(struct apply_plan *a)
 {
 	size_t roots = a->change.root_count, i, k;
@@ -287,8 +301,10 @@ bool apply_plan_leave_halves(struct apply_plan *a)
 		/* A home directory of which no path was named has no plan. */
 		lists[i] = consent_excepted(&a->consent,
 					    apply_plan_root_path(a, i));
-		for (k = 0; k < plan->excepted.count; k++)
+		for (k = 0; k < plan->excepted.count; k++) {
 			mem_list_add(&lists[i], plan->excepted.items[k]);
+			more |= leave_replaced(a, i, plan->excepted.items[k]);
+		}
 		while (lists[i][counts[i]])
 			counts[i]++;
 		any |= counts[i] > 0;

@@ -286,8 +286,9 @@ static void judge_entry(const struct consent_root *root, const char *path,
 		.arg = &j,
 	};
 
-	if (f.torn || (!(c && c->flags & CHANGES_CHECKOUT) &&
-		       (!root->home || !changes_is_cache(path))))
+	if (f.torn ||
+	    (!root->consent->off && !(c && c->flags & CHANGES_CHECKOUT) &&
+	     (!root->home || !changes_is_cache(path))))
 		risk_judge_critical(&f, ret);
 }
 
@@ -324,7 +325,7 @@ enum plan_consent consent_decide(void *arg, const struct entry *from,
 		refusal->kind = REFUSED_RISK;
 		refusal->rule = NULL;
 	}
-	if (c->off || has_absolute(c->named, root->path, refusal->path))
+	if (has_absolute(c->named, root->path, refusal->path))
 		return CONSENT_GIVEN;
 	judge_entry(root, refusal->path, from, to, &risks);
 	risk = find_asking_risk(c, &risks);

@@ -36,7 +36,7 @@ struct consent {
 	/* The losses that need a consent, by path. After a review, which asks
 	 * about each of them, there are none. */
 	VEC(struct consent_copy) copies;
-	bool off; /* no change needs a consent: nothing is applied */
+	bool off; /* nothing is applied: only torn files need a consent */
 };
 
 /* One root of an apply, for plan_options.consent_arg. */

@@ -410,7 +410,7 @@ void apply_consent_remedy(const struct apply_consent *a)
 		apply_report_gits_left(&a->in->change.roots[i].plan,
 				       apply_plan_root_path(a->in, i),
 				       session_label(&a->in->p->session));
-	if (a->takes_all) {
+	if (a->takes_all && !a->in->consent.off) {
 		const char *run = session_label(&a->in->p->session);
 		const char *yes = a->o->yes || !has_terminal() ? " -y" : "";
 

@@ -252,10 +252,42 @@ static int end_nothing_left(struct apply *a, struct err *err)
 	return got < 0 ? got : a->in.left ? STATUS_REFUSED : STATUS_OK;
 }
 
+/* Prints conflicts and refusals. 1: there are some. */
+static int print_blocks(const struct apply *a, struct err *err)
+{
+	auto_free char *remedy = conflict_remedy(a);
+	bool blocked = false;
+	size_t i;
+
+	for (i = 0; i < a->in.change.root_count; i++) {
+		const struct plan *plan = &a->in.change.roots[i].plan;
+
+		if (plan_print_copies(a->in.c->store, plan, err) < 0)
+			return -err->num;
+		blocked |= plan_print_blocks(plan, remedy, NULL);
+	}
+	return blocked;
+}
+
+/* Asks for the consents that the plans need, and prints what blocks them. 0:
+ * nothing does. */
+static int ask(struct apply *a, struct err *err)
+{
+	int got = apply_consent_ask(&a->consent, err);
+
+	if (got == 0) {
+		got = print_blocks(a, err);
+		if (got > 0)
+			apply_consent_remedy(&a->consent);
+	}
+	return got > 0 ? STATUS_REFUSED : got;
+}
+
 /* Into a branch: neither the project nor the run's state changes. */
 static int commit_only(struct apply *a, struct err *err)
 {
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
+	int got;
 
 	if (resolve_run_home_paths(a->in.p) ||
 	    resolve_run_has_extra_paths(a->in.p))
@@ -263,14 +295,18 @@ static int commit_only(struct apply *a, struct err *err)
 			    "a branch can hold only files of the project: name "
 			    "no other paths");
 	a->in.consent.off = true;
+	a->consent.resolve = RESOLVE_THEIRS;
 	if (apply_commits_make(&a->in, &a->commits, err) < 0 ||
-	    apply_plan_make(&a->in, RESOLVE_THEIRS, err) < 0)
+	    apply_consent_plan(&a->consent, err) < 0)
 		return -err->num;
 	changeset_unlock(&a->in.change);
 	if (!(output_is_quiet() && a->o->yes) &&
 	    plan_print(a->in.c->store, &a->in.change.roots[0].plan, NULL, err) <
 		    0)
 		return -err->num;
+	got = ask(a, err);
+	if (got)
+		return got;
 	if (committing_make(&a->in, &a->commit, a->o->dry_run, wanted_root(a),
 			    &commit, err) < 0)
 		return -err->num;
@@ -298,23 +334,6 @@ static int print_plans(struct apply *a, struct err *err)
 			       err) < 0)
 			return -err->num;
 	return 0;
-}
-
-/* Prints conflicts and refusals. 1: there are some. */
-static int print_blocks(const struct apply *a, struct err *err)
-{
-	auto_free char *remedy = conflict_remedy(a);
-	bool blocked = false;
-	size_t i;
-
-	for (i = 0; i < a->in.change.root_count; i++) {
-		const struct plan *plan = &a->in.change.roots[i].plan;
-
-		if (plan_print_copies(a->in.c->store, plan, err) < 0)
-			return -err->num;
-		blocked |= plan_print_blocks(plan, remedy, NULL);
-	}
-	return blocked;
 }
 
 static int execute(struct apply *a, struct err *err)
@@ -364,14 +383,9 @@ static int plan_and_execute(struct apply *a, struct err *err)
 		plan_print_choices(&a->in.change.roots[i].plan);
 	for (i = 0; i < a->in.change.root_count && !a->o->json; i++)
 		plan_print_owners(&a->in.change.roots[i].plan);
-	got = apply_consent_ask(&a->consent, err);
+	got = ask(a, err);
 	if (got)
-		return got < 0 ? got : STATUS_REFUSED;
-	got = print_blocks(a, err);
-	if (got > 0)
-		apply_consent_remedy(&a->consent);
-	if (got)
-		return got < 0 ? got : STATUS_REFUSED;
+		return got;
 	if (!changeset_has_steps(&a->in.change))
 		return end_nothing_left(a, err);
 	if (plan_summary_count(&a->in.change, &a->counts, err) < 0)
