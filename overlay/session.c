@@ -512,3 +512,21 @@ struct timestamp session_began(const struct session *s)
 	}
 	return began;
 }
+
+bool session_is_stored(const struct session *s)
+{
+	const char *stored = record_get(&s->more, SESSION_STORED);
+	bool any = false;
+	size_t i;
+
+	if ((s->state != RUN_ENDED && s->state != RUN_APPLYING &&
+	     s->state != RUN_APPLIED) ||
+	    s->live || !stored || strcmp(stored, "1") != 0)
+		return false;
+	for (i = 0; i <= s->root_count; i++) {
+		if (s->roots[i].result && !s->roots[i].base)
+			return false;
+		any |= s->roots[i].result != 0;
+	}
+	return any;
+}

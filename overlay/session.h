@@ -191,6 +191,13 @@ int session_trash_damaged(int runs_fd, int trash_fd, const char *id,
  */
 int session_empty_trash(int trash_fd, int64_t max_age, struct err *err);
 
+/* Whether the store has the result of the run, and its layers are read no
+ * more. */
+bool session_is_stored(const struct session *s);
+/* The key in a run's record that tells that the stored results have all changes
+ * of its roots. */
+#define SESSION_STORED "stored"
+
 /*
  * The time of the first start by the current clock: earlier than session.began
  * when the clock was set back since then. When the clock was set back while the

@@ -451,7 +451,7 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 			    session_label(s));
 	if (refuse_other_dir(s, err) < 0 ||
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
-	    (!s->live && !changes_are_stored(s) &&
+	    (!s->live && !session_is_stored(s) &&
 	     moved_dirs_restore(s, a->c->store, err) < 0))
 		return -err->num;
 	changeset_init(&a->change, a->c, s->root_count + 1);

@@ -180,24 +180,6 @@ int changes_scan(const struct session *s, const struct state *state,
 
 /* --- the stored trees of an ended run --- */
 
-bool changes_are_stored(const struct session *s)
-{
-	const char *stored = record_get(&s->more, CHANGES_STORED);
-	bool any = false;
-	size_t i;
-
-	if ((s->state != RUN_ENDED && s->state != RUN_APPLYING &&
-	     s->state != RUN_APPLIED) ||
-	    s->live || !stored || strcmp(stored, "1") != 0)
-		return false;
-	for (i = 0; i <= s->root_count; i++) {
-		if (s->roots[i].result && !s->roots[i].base)
-			return false;
-		any |= s->roots[i].result != 0;
-	}
-	return any;
-}
-
 bool changes_complete(const struct changes *c)
 {
 	size_t i, k;
@@ -212,9 +194,9 @@ bool changes_complete(const struct changes *c)
 
 int changes_edit_layer(struct session *s, struct err *err)
 {
-	if (!record_get(&s->more, CHANGES_STORED))
+	if (!record_get(&s->more, SESSION_STORED))
 		return 0;
-	record_set(&s->more, CHANGES_STORED, NULL);
+	record_set(&s->more, SESSION_STORED, NULL);
 	return session_save(s, err);
 }
 

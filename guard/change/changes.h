@@ -29,7 +29,7 @@
 #define CHANGES_WORKTREE_FIRST 0x20000u
 /* A file that `git worktree add` wrote, as it was written. */
 #define CHANGES_CHECKOUT 0x40000u
-/* A power cut may have damaged the file: torn.h. */
+/* A power cut may have damaged the file: overlay/torn.h. */
 #define CHANGES_TORN 0x80000u
 /* The key of the noise globs in the run's record; "~/" in front: in the home
  * directory. */
@@ -181,16 +181,19 @@ int changes_load_trees(struct context *c, const struct session *s,
  * it for writing. */
 int changes_load_own(struct context *c, const struct session *s,
 		     struct changes *ret, struct err *err);
-/* Whether changes_load_trees() reads the store alone. */
-bool changes_are_stored(const struct session *s);
-/* The key in a run's record that tells that the stored results have all changes
- * of its roots. */
-#define CHANGES_STORED "stored"
-/* Beside it: the same for the home directory. Changes of caches are never
- * stored; without any its layer is not read. */
+/* Beside SESSION_STORED: the same for the home directory. Changes of caches are
+ * never stored; without any its layer is not read. */
 #define CHANGES_HOME "home-stored"
 #define CHANGES_HOME_ALL "all"
 #define CHANGES_HOME_BUT_CACHES "but-caches"
+/* Warns once of the torn files, with the remedy. */
+void changes_report_torn(const struct session *s, const struct changes *c);
+/* Notes which files are torn now, before the run's layer is written: their
+ * ctimes will be younger than the next sync. c: all its changes. */
+int changes_keep_torn(const struct session *s, struct changes *c,
+		      struct err *err);
+/* changes_torn.c: sets CHANGES_TORN in the lists of all roots. */
+void changes_mark_torn(const struct session *s, struct changes *c);
 /* Whether all changes could be read: only then the results have all of them. */
 bool changes_complete(const struct changes *c);
 /* Removes the key durably: the caller is about to edit the layer of an ended

@@ -10,7 +10,6 @@
 #include "guard/change/applied_base.h"
 #include "guard/change/apply_log.h"
 #include "guard/change/delta.h"
-#include "guard/change/torn.h"
 #include "guard/change/worktrees.h"
 #include "guard/state/context.h"
 #include "overlay/session_base.h"
@@ -194,7 +193,7 @@ int changes_load(const struct session *s, const struct state *state,
 {
 	if (changes_load_by(s, state, list_layer, NULL, ret, err) < 0)
 		return -err->num;
-	torn_mark(s, ret);
+	changes_mark_torn(s, ret);
 	worktrees_find(s, ret);
 	return 0;
 }
@@ -209,7 +208,7 @@ static int load_trees(struct context *c, struct session *s, bool scan_live,
 	/* A live run's late base is in no record. */
 	if (!s->roots[0].base || (home->result && !home->base))
 		got = session_base(s, false, err);
-	l.stored = changes_are_stored(s);
+	l.stored = session_is_stored(s);
 	/* Where the run has changed nothing, no base is needed. */
 	if (got <= 0 && !(l.stored && !s->roots[0].result))
 		return got < 0 ? got : -ENODATA;
@@ -222,7 +221,7 @@ static int load_trees(struct context *c, struct session *s, bool scan_live,
 	got = changes_load_by(s, &c->state, list_trees, &l, ret, err);
 	if (got < 0)
 		return got;
-	torn_mark(s, ret);
+	changes_mark_torn(s, ret);
 	worktrees_find(s, ret);
 	ret->stored = l.stored;
 	return got;

@@ -62,7 +62,7 @@ int recover_set_undone_state(struct context *c, struct session *s,
 		return recover_set_run_state(c, s, complete, err);
 	/* Without stored results the layer alone has the changes. */
 	(void)session_base(s, false, &ignored);
-	if (!changes_are_stored(s))
+	if (!session_is_stored(s))
 		(void)restore_run_upper(c, s);
 	return session_set_state(s, RUN_ENDED, err);
 }

@@ -14,9 +14,9 @@
 
 int result_edit_begin(struct session *s, struct err *err)
 {
-	if (!record_get(&s->more, CHANGES_STORED))
+	if (!record_get(&s->more, SESSION_STORED))
 		return 0;
-	record_set(&s->more, CHANGES_STORED, OLDER);
+	record_set(&s->more, SESSION_STORED, OLDER);
 	return session_save(s, err);
 }
 
@@ -90,7 +90,7 @@ int result_edit_end(struct context *c, struct session *s,
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	AUTO(change_list) struct change_list caches = {0};
-	const char *state = record_get(&s->more, CHANGES_STORED);
+	const char *state = record_get(&s->more, SESSION_STORED);
 	bool stored = true;
 	size_t i, k;
 
@@ -122,6 +122,6 @@ int result_edit_end(struct context *c, struct session *s,
 		    edit_root(c, s, i, &changes.roots[i], paths, err) < 0)
 			return -err->num;
 	}
-	record_set(&s->more, CHANGES_STORED, stored ? "1" : NULL);
+	record_set(&s->more, SESSION_STORED, stored ? "1" : NULL);
 	return session_save(s, err);
 }

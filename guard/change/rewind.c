@@ -38,6 +38,7 @@ void rewind_free(struct rewind *r)
 	VEC_FREE(&r->roots);
 	changes_free(&r->changes);
 	mem_list_free(&r->left);
+	torn_free(&r->torn);
 }
 
 /* --- the present state --- */
@@ -94,8 +95,10 @@ int rewind_load(struct rewind *r, struct err *err)
 		return fail(err, ESRCH, "run %s has just ended: try again",
 			    session_label(s));
 	if (changes_load_trees(r->c, s, &r->changes, err) < 0 ||
+	    changes_keep_torn(s, &r->changes, err) < 0 ||
 	    context_store(r->c, STORE_WRITE, err) < 0)
 		return -err->num;
+	torn_load(s, &r->torn);
 	for (i = 0; i < s->root_count; i++)
 		if (load_root(r, i, err) < 0)
 			return -err->num;
@@ -127,6 +130,7 @@ static void complete_paths(char **paths)
 
 struct difference_filter {
 	struct pathset paths, lost;
+	const struct torn *torn;
 	struct differences *to;
 	char ***left; /* of the rewind */
 };
@@ -153,7 +157,8 @@ static int add_difference(void *arg, const char *path, const struct entry *a,
 	differences_add(d, path, a, named || !a || !S_ISDIR(a->mode) ? b : a);
 	/* Other files keep their state: make(1) has to see which are new. */
 	if (!f->paths.all && b && S_ISREG(b->mode) &&
-	    !(a && entry_same_content(a, b)))
+	    !(a && entry_same_content(a, b)) &&
+	    !torn_has_copy(f->torn, b->size, b->mtime))
 		d->items[d->count - 1].b.mtime = timestamp_now();
 	return 0;
 }
@@ -165,8 +170,11 @@ static int compare_root(struct rewind *r, size_t i, char **lost,
 	struct changes_root *shown = &r->changes.roots[i];
 	static char *none[] = {NULL};
 	char **paths = resolve_run_paths(r->p, i);
-	struct difference_filter f = {.to = &root->differences,
-				      .left = &r->left};
+	struct difference_filter f = {
+		.torn = &r->torn,
+		.to = &root->differences,
+		.left = &r->left,
+	};
 	int got;
 
 	if (!paths && resolve_run_has_paths(r->p))

@@ -21,6 +21,7 @@
 #include "guard/change/live.h"
 #include "guard/change/resolve_run.h"
 #include "guard/state/context.h"
+#include "overlay/torn.h"
 
 struct rewind_root {
 	struct entry now, want;
@@ -34,6 +35,7 @@ struct rewind {
 	struct resolved_run *p;
 	struct freezer *freezer; /* of a live run */
 	struct changes changes; /* from now to want */
+	struct torn torn; /* what comes back of it keeps its mtime */
 	VEC(struct rewind_root) roots; /* as session.roots, without the home */
 	char **left; /* paths that could not be written, for people */
 	/* The action that is undone or repeated; NULL: none. */

@@ -14,7 +14,6 @@
 #include "guard/change/live.h"
 #include "guard/change/worktrees.h"
 #include "guard/change/resolve_run.h"
-#include "guard/change/torn.h"
 #include "guard/change/recover.h"
 #include "restore/git/textdiff.h"
 #include "restore/parse/parse.h"
@@ -399,7 +398,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	if (!o->no_renames)
 		changes_find_moves(&changes);
 	resolve_run_filter(&p, &changes);
-	torn_report(&p.session, &changes);
+	changes_report_torn(&p.session, &changes);
 	diffshow_start(o);
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still running: these are its changes so far\n");

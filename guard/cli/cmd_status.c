@@ -12,7 +12,6 @@
 #include "guard/retention/retire.h"
 #include "guard/state/storing.h"
 #include "guard/change/resolve_run.h"
-#include "guard/change/torn.h"
 #include "guard/change/recover.h"
 
 /* Files in one line. */
@@ -255,7 +254,7 @@ static void print_table(struct session_list *list,
 				session_label(s));
 			if (changes_load(s, &o->context->state, &changes,
 					 &ignored) == 0)
-				torn_report(s, &changes);
+				changes_report_torn(s, &changes);
 		}
 	}
 	print_overlaps(list, o, NULL);

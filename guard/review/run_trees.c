@@ -8,7 +8,6 @@
 #include "guard/change/delta.h"
 #include "guard/change/applied_base.h"
 #include "guard/change/late_base.h"
-#include "guard/change/torn.h"
 #include "restore/result.h"
 
 int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
@@ -41,7 +40,7 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 	root = changes_project(&ret->changes);
 	if (resolve_run_check(p, &ret->changes, err) < 0)
 		return -err->num;
-	torn_report(s, &ret->changes);
+	changes_report_torn(s, &ret->changes);
 	if (!resolve_run_has_paths(p))
 		changes_report_excluded(&ret->changes, what);
 	if (catalog_load(c->store, applied_base_seq(s, 0), &ret->base, err) < 0)

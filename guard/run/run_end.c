@@ -229,7 +229,7 @@ static int store_results(struct run *run, struct changes *changes, bool *kept,
 		got = store_roots(run, changes, kept, err);
 	if (got == 0) {
 		home = changes_home(changes);
-		record_set(&s->more, CHANGES_STORED,
+		record_set(&s->more, SESSION_STORED,
 			   changes_complete(changes) ? "1" : NULL);
 		record_set(&s->more, CHANGES_HOME, NULL);
 		if (results_store_home(c, s, home,

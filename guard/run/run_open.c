@@ -19,11 +19,11 @@
 #include "guard/change/moved_dirs.h"
 #include "guard/change/recover.h"
 #include "guard/change/resolve_run.h"
-#include "guard/change/torn.h"
 #include "guard/run/run.h"
 #include "guard/state/moved_project.h"
 #include "guard/state/report.h"
 #include "overlay/layers.h"
+#include "overlay/torn.h"
 #include "restore/git/gitdir.h"
 
 /* In the record: the version of the saved options, and each of them as it is
@@ -156,10 +156,27 @@ void run_restore_results(struct run *run)
 		s->roots[i].result = run->results_before[i];
 }
 
+/* From now on a later boot has synced the layer. */
+static int keep_torn(struct run *run, struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	struct session *s = &run->session;
+	AUTO(torn) struct torn t;
+
+	torn_load(s, &t);
+	if (!torn_any(&t))
+		return 0;
+	if (changes_load(s, &run->context.state, &changes, err) < 0 ||
+	    changes_keep_torn(s, &changes, err) < 0)
+		return -err->num;
+	record_set(&s->more, TORN_LIST, "1");
+	/* Comes after the list, because it ends the cut. */
+	return torn_save_synced(s, timestamp_now(), ATOMIC_DURABLE, err);
+}
+
 /* --continue: the named run, else the newest pending one. */
 static int resume_session(struct run *run, struct err *err)
 {
-	AUTO(changes) struct changes changes = CHANGES_NONE;
 	size_t i;
 
 	free(run->context.project);
@@ -182,10 +199,7 @@ static int resume_session(struct run *run, struct err *err)
 		return -err->num;
 	if (!run->options->copy_dir) {
 		record_set(&run->session.more, RUN_TEST, NULL);
-		if (torn_is_cut(&run->session) &&
-		    (changes_load(&run->session, &run->context.state, &changes,
-				  err) < 0 ||
-		     torn_keep(&run->session, &changes, err) < 0))
+		if (keep_torn(run, err) < 0)
 			return -err->num;
 	}
 	if (run->options->exec_project)

@@ -11,9 +11,9 @@
 #include "base/auto.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
-#include "guard/change/torn.h"
 #include "guard/state/background.h"
 #include "guard/state/usage.h"
+#include "overlay/torn.h"
 
 #define INTERVAL_MS 10000
 #define SOON_MS 1000

@@ -81,6 +81,24 @@ static struct contents *new_contents(struct store *store)
 	return c;
 }
 
+/* What a power cut tore is a gap. */
+static void add_torn(struct contents *c)
+{
+	size_t count = torn_any(&c->torn) ? c->timeline.count : 0, i;
+
+	for (i = 0; i < count; i++) {
+		struct timeline_record gap = c->timeline.items[i];
+
+		if (!S_ISREG(gap.mode) || !contents_is_torn(c, &gap))
+			continue;
+		gap.number =
+			c->timeline.items[c->timeline.count - 1].number + 1;
+		gap.kind = TIMELINE_GAP;
+		gap.text = "torn by a power cut";
+		*VEC_ADD(&c->timeline) = gap;
+	}
+}
+
 int contents_open(struct contents **ret, struct store *store,
 		  const struct session *s, struct err *err)
 {
@@ -99,6 +117,8 @@ int contents_open(struct contents **ret, struct store *store,
 		contents_close(&c);
 		return -err->num;
 	}
+	torn_load(s, &c->torn);
+	add_torn(c);
 	*ret = c;
 	return 0;
 }
@@ -210,6 +230,7 @@ void contents_close(struct contents **contents)
 	VEC_FREE(&c->last);
 	fd_close(&c->spool_fd);
 	timeline_free(&c->timeline);
+	torn_free(&c->torn);
 	snapshot_free(&c->stored);
 	free(c);
 	*contents = NULL;
@@ -241,6 +262,18 @@ const struct timeline_record *contents_record(const struct contents *c,
 }
 
 /* --- where a content is --- */
+
+bool contents_is_torn(const struct contents *c, const struct timeline_record *r)
+{
+	struct meta m;
+	char name[CONTENTS_NAME];
+
+	return torn_any(&c->torn) &&
+	       (torn_has_copy(&c->torn, r->size, r->mtime) ||
+		(contents_spooled(c, r->number, name) &&
+		 meta_get(c->spool_fd, name, &m) == 0 &&
+		 torn_has(&c->torn, &m)));
+}
 
 void contents_find_last(struct contents *c)
 {
@@ -294,7 +327,7 @@ static int take_below(struct contents *c, const struct timeline_record *r,
 	}
 	if (meta_get(dir, rest, &m) < 0 || !S_ISREG(m.mode) ||
 	    m.ino != r->ino || m.size != r->size ||
-	    timestamp_compare(m.mtime, r->mtime) != 0)
+	    timestamp_compare(m.mtime, r->mtime) != 0 || torn_has(&c->torn, &m))
 		return 0;
 	if (!ret)
 		return 1;
@@ -341,6 +374,8 @@ int contents_from_states(struct contents *c, const struct timeline_record *r,
 {
 	size_t i;
 
+	if (contents_is_torn(c, r))
+		return 0;
 	if (!c->has_states && load_states(c, c->session->id, err) < 0)
 		return -err->num;
 	for (i = c->states.count; i-- > 0;) {
@@ -454,7 +489,8 @@ int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 	AUTO(entry) struct entry e = {0};
 	int got;
 
-	if (!r || r->kind != TIMELINE_ENTRY || !S_ISREG(r->mode))
+	if (!r || r->kind != TIMELINE_ENTRY || !S_ISREG(r->mode) ||
+	    contents_is_torn(c, r))
 		return 0;
 	got = !r->size && r->content == number;
 	if (!got)

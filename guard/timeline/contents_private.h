@@ -5,6 +5,7 @@
 
 #include "base/vec.h"
 #include "guard/timeline/contents.h"
+#include "overlay/torn.h"
 #include "restore/plan/lookup.h"
 
 #define CONTENTS_RECORDS "records"
@@ -27,6 +28,7 @@ struct contents {
 	struct store *store;
 	const struct session *session; /* NULL: it has no directory */
 	int spool_fd; /* -1: there is none */
+	struct torn torn; /* nothing of it is a content */
 	struct timeline timeline;
 	VEC(struct contents_root) roots;
 	struct snapshot stored; /* seq 0: nothing is stored yet */
@@ -49,6 +51,9 @@ int contents_stored(struct contents *c, uint64_t number, struct entry *ret,
 #define CONTENTS_NAME 24
 bool contents_spooled(const struct contents *c, uint64_t number,
 		      char ret_name[CONTENTS_NAME]);
+/* Whether a power cut tore a content, or what a rest of it was made of. */
+bool contents_is_torn(const struct contents *c,
+		      const struct timeline_record *r);
 /* Loads the snapshot again, of a run with a directory. */
 int contents_refresh(struct contents *c, struct err *err);
 /* As contents_entry(), of a content that still stands in the result or in the

@@ -58,13 +58,15 @@ static int import_spool(struct contents *c, struct tree *ret, struct err *err)
 		 compare_spooled);
 	for (i = 0, got = 0; i < ret->count && got == 0; i++) {
 		struct entry *e = &ret->entries[i];
+		uint64_t number = strtoull(e->name, NULL, 10);
+		const struct timeline_record *r = contents_record(c, number);
 
 		/* An incomplete one stays for the next import. */
-		if (!S_ISREG(e->mode) || e->flags & ENTRY_INCOMPLETE)
+		if (!S_ISREG(e->mode) || e->flags & ENTRY_INCOMPLETE ||
+		    (r && contents_is_torn(c, r)))
 			*e->name = '\0';
 		else
-			got = contents_put(c, strtoull(e->name, NULL, 10), e,
-					   err);
+			got = contents_put(c, number, e, err);
 	}
 	return got;
 }

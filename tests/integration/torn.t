@@ -114,6 +114,10 @@ gives 0 'an apply without them is accepted' \
 is "$(cat early late)" "$(printf 'user\nrun\nuser')" 'and writes the others'
 no 'a torn new file is left out' test -e sub/empty
 gives 1 'a directory does not name what is in it' guard apply -y "$run" sub
+gives 1 'a branch takes no torn file unasked' guard apply -y --branch br "$run"
+says "$err" "'late' may be torn"
+gives 0 'it does with a consent' \
+	guard apply -y --branch br --yes-to torn "$run"
 gives 0 'a file that is named is applied' guard apply -y "$run" late
 is "$(cat late)" "$(printf 'user\nrun')" 'with its bytes'
 gives 0 'so is one by the rule' guard apply -y --yes-to torn "$run" sub
@@ -154,6 +158,63 @@ rm -f "$at_run/synced-at"
 echo 'guard-synced 1' >"$at_run/synced-at"
 is "$(marked)" old 'the same with a damaged record of syncs'
 ok 'a torn run can be discarded' guard discard -y -q "$run"
+
+# A torn file stays torn wherever it goes.
+mkdir dir
+for f in dir/1 dir/2 dir/3 b; do echo user >$f; done
+rm -f c
+echo user >c
+commit
+live : 'echo run >a; echo run >dir/1; echo run >dir/2; mkdir own; echo x >own/f
+	rm c; mkdir c; echo x >c/x; echo run >mode'
+at=$(now)
+go
+die
+reboot "$at"
+gives 0 'a directory that lacks its torn file' \
+	guard apply -y --except critical "$run"
+is "$(cat c)" user 'does not replace a file'
+gives 0 'a torn run goes on' guard run -q --continue="$run" -- sh -c '
+	mv dir moved; ln moved/1 linked; mv moved/2 b; mv own own2; echo x >>mode'
+all='a b c/x linked mode moved/1 own2/f'
+is "$(marked)" "$all" 'links, and what was moved, is torn'
+gives 0 'a rewind of paths' guard rewind -y "$run" --to start a own2
+is "$(marked)" 'b c/x linked mode moved/1' 'takes them away'
+undone=$(guard undo -y 2>&1) || flunk "$undone"
+is "$(marked)" "$all" 'its undo brings them back, torn'
+gives 0 'a rewind' guard rewind -y "$run" --to start
+is "$(marked)" '' 'takes all away'
+gives 0 'the run goes on' guard run -q --continue="$run" -- touch next
+guard run -q --continue="$run" -- rm next
+undone=$(guard undo -y 2>&1) || flunk "$undone"
+is "$(marked)" "$all" 'and the undo brings all back, torn'
+echo damaged >"$at_run/torn"
+is "$(marked)" "${all% *} moved/3 own2/f" 'without the list all files are torn'
+rm "$at_run/torn"
+is "$(marked)" "${all% *} moved/3 own2/f" 'the same if it is missing'
+guard discard -y -q "$run"
+
+# --- versions ---
+
+live 'echo one >a; sleep 0.6; echo two >a; sleep 0.6; echo three >a; sleep 0.6
+	rm a; sleep 0.5' :
+die
+reboot 0.0
+for f in "$at_run"/timeline/spool/*; do
+	perl -e '$s = -s $ARGV[0]; truncate($ARGV[0], 0); truncate($ARGV[0], $s)' "$f"
+done
+for round in cut continued stored; do
+	gives 0 "the log has the gaps ($round)" guard log "$run"
+	says "$out" 'not held a: torn by a power cut'
+	for time in $(guard log --json "$run" | sed -n 's/Z",$//; s/.*time": "//p'); do
+		guard restore -y --at "$run@${time#*T}" a >/dev/null 2>&1
+		is "$(cat a)" user "no torn version is restored ($round)"
+	done
+	case $round in
+	cut) guard run -q --continue="$run" -- sh -c 'echo x >x; sleep 0.5' ;;
+	continued) guard discard -y -q "$run" ;;
+	esac
+done
 
 # --- layers without syncs of their own ---
 
