@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/codec.h"
 #include "base/fd.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "snapshot/store/hash.h"
@@ -108,6 +109,7 @@ void timeline_parse(struct timeline *t, struct buf *bytes)
 	d = dec_start(t->bytes.data, t->bytes.len);
 	for (;;) {
 		struct timeline_record r;
+		const struct timeline_record *of;
 		uint32_t len = dec_u32(&d);
 		uint64_t check = dec_u64(&d);
 		const unsigned char *body;
@@ -119,6 +121,14 @@ void timeline_parse(struct timeline *t, struct buf *bytes)
 		inner = dec_start(body, len);
 		if (!decode_body(&t->bytes, &inner, &r) || r.number <= last)
 			return;
+		/* The file had no name any more when its content was lost. */
+		of = *r.path ? NULL
+			     : sorted_find_number(r.content, t->items, t->count,
+						  sizeof(*t->items));
+		if (of) {
+			r.path = of->path;
+			r.root = of->root;
+		}
 		last = r.number;
 		*VEC_ADD(t) = r;
 		t->valid = (size_t)(d.at - t->bytes.data);

@@ -82,7 +82,9 @@ struct timeline_record {
 	struct timestamp time; /* CLOCK_REALTIME */
 	int64_t boot_ns; /* CLOCK_BOOTTIME, unimpressed by clock changes */
 	size_t root; /* index as in session.h: 0 is the project */
-	const char *path; /* relative to the root; "" is the root itself */
+	/* Relative to the root; "" is the root itself. Of GAP and its like with
+	 * a content, "" in the file: the path of the content's record. */
+	const char *path;
 	const char *text;
 	uint32_t mode; /* with the type */
 	uint32_t uid, gid;
