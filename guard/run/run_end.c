@@ -30,6 +30,7 @@
 #include "guard/state/storing.h"
 #include "guard/retention/retire.h"
 #include "guard/run/run.h"
+#include "guard/timeline/timeline.h"
 #include "overlay/layers.h"
 #include "overlay/session_base.h"
 #include "restore/workspace.h"
@@ -301,6 +302,23 @@ static void report_storing(const struct run *run)
 	}
 }
 
+/* Whether the timeline has files that are gone again. */
+static bool had_files(const struct session *s)
+{
+	struct timeline t = {0};
+	struct err ignored;
+	bool found = false;
+	size_t i;
+
+	(void)timeline_load(&t, s->fd, &ignored);
+	for (i = 0; i < t.count; i++)
+		found |= t.items[i].kind == TIMELINE_ENTRY &&
+			 S_ISREG(t.items[i].mode) && t.items[i].size &&
+			 !path_has_part(t.items[i].path, ".git");
+	timeline_free(&t);
+	return found;
+}
+
 static void drop_unchanged_run(struct run *run, const struct changes *changes)
 {
 	const struct change_list *home = &changes_home(changes)->list;
@@ -314,6 +332,10 @@ static void drop_unchanged_run(struct run *run, const struct changes *changes)
 	report_note("run %s changed nothing%s", session_label(&run->session),
 		    caches ? " but caches and histories in your home directory"
 			   : "");
+	if (had_files(&run->session))
+		report_note("files that it had meanwhile are kept: guard log "
+			    "%s",
+			    run->session.id);
 	report_storing(run);
 	run_import_rest(&run->session, true);
 	/* Files in its private /tmp are a result too, of a kind. */

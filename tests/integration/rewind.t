@@ -216,4 +216,13 @@ for at in 1 3 5; do
 done
 echo 'exit 0' >"$HOME/gate/go"
 wait "$guard"
+
+# --- a run that deletes all of its work ---
+
+gives 0 'a run makes a file and deletes it' \
+	guard run -- sh -c 'echo made >work; sleep 0.5; rm work'
+says "$err" 'changed nothing'
+log=$(sed -n 's/.* are kept: guard log //p' "$err")
+gives 0 'its end names the log' guard log "$log"
+says "$out" work
 finish
