@@ -135,7 +135,7 @@ static int print_json_choices(const struct choices *c)
 		const struct timeline_record *r = c->items[i];
 		json_t *object = json_object();
 
-		jsonout_time(object, "time", r->time);
+		jsonout_moment(object, r->time);
 		jsonout_text(object, "mark",
 			     timeline_is_heading(r) ? r->text : NULL);
 		jsonout_text(object, "path",

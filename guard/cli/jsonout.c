@@ -137,6 +137,19 @@ void jsonout_time(json_t *object, const char *key, struct timestamp when)
 		jsonout_set(object, key, json_string(text));
 }
 
+void jsonout_moment(json_t *object, struct timestamp when)
+{
+	time_t sec = (time_t)when.sec;
+	char text[64];
+	struct tm tm;
+	size_t len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S",
+			      gmtime_r(&sec, &tm));
+
+	(void)snprintf(text + len, sizeof(text) - len, ".%03uZ",
+		       when.nsec / 1000000);
+	jsonout_text(object, "time", text);
+}
+
 const char *jsonout_type(uint32_t mode)
 {
 	static const char *const names[IFTODT(S_IFMT) + 1] = {

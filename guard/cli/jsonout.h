@@ -32,6 +32,8 @@ void jsonout_mode(json_t *object, uint32_t mode);
 void jsonout_number(json_t *object, const char *key, uint64_t number);
 /* Adds the time in RFC 3339, UTC; null for {0}. */
 void jsonout_time(json_t *object, const char *key, struct timestamp when);
+/* Adds "time" with thousandths of a second, which name a moment of a run. */
+void jsonout_moment(json_t *object, struct timestamp when);
 /* Adds "origin", in hex digits, and "host"; null where the snapshot has none.
  */
 void jsonout_origin(json_t *object, const struct snapshot *s);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -238,19 +237,6 @@ void timeline_show_text(const struct run_timeline *run, uint64_t from,
 
 /* --- JSON --- */
 
-static void add_json_time(json_t *object, struct timestamp when)
-{
-	time_t sec = (time_t)when.sec;
-	char text[64];
-	struct tm tm;
-	size_t len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S",
-			      gmtime_r(&sec, &tm));
-
-	(void)snprintf(text + len, sizeof(text) - len, ".%03uZ",
-		       when.nsec / 1000000);
-	jsonout_text(object, "time", text);
-}
-
 void timeline_show_json(const struct run_timeline *run, uint64_t from)
 {
 	const struct timeline *t = contents_timeline(run->contents);
@@ -275,7 +261,7 @@ void timeline_show_json(const struct run_timeline *run, uint64_t from)
 			continue;
 		object = json_object();
 		jsonout_number(object, "number", r->number);
-		add_json_time(object, r->time);
+		jsonout_moment(object, r->time);
 		jsonout_text(object, "kind", timeline_kind_name(r->kind));
 		if (timeline_is_state(r) || timeline_is_lost(r)) {
 			jsonout_text(object, "root",

@@ -102,46 +102,31 @@ static bool parse_wanted(const char *when, const struct range *range,
 	return !back || timestamp_compare(spec.begin, spec.time) == 0;
 }
 
-/* The number of records up to a time by the clock of the boot. */
-static size_t count_by_boot(const struct timeline *t, const struct range *range,
+/* The number of records up to a time. Where the clock was set back, it may have
+ * been that time more than once: the last one counts. */
+static size_t count_records(const struct timeline *t, const struct range *range,
 			    const struct wanted *w)
 {
-	bool same_boot = false;
+	bool by_boot = false;
 	size_t count = 0, i;
 
 	for (i = 0; i < t->count; i++) {
 		const struct timeline_record *r = &t->items[i];
 
 		if (r->kind == TIMELINE_BEGIN)
-			same_boot = strcmp(r->text, range->boot) == 0;
-		if (same_boot ? r->boot_ns <= w->boot
-			      : timestamp_compare(r->time, w->end) <= 0)
+			by_boot = w->back && strcmp(r->text, range->boot) == 0;
+		if (by_boot ? r->boot_ns <= w->boot
+			    : timestamp_compare(r->time, w->end) <= 0)
 			count = i + 1;
 	}
 	return count;
-}
-
-/* The number of records up to a time. Where the clock was set back, it may have
- * been that time more than once: the last one counts. */
-static size_t count_by_time(const struct timeline *t, const struct wanted *w)
-{
-	size_t i;
-
-	for (i = t->count; i-- > 1;)
-		if (timestamp_compare(t->items[i].time, w->end) > 0 &&
-		    timestamp_compare(t->items[i - 1].time, w->end) <= 0)
-			return i;
-	return timestamp_compare(t->items[t->count - 1].time, w->end) <= 0
-		       ? t->count
-		       : 0;
 }
 
 static int find_time(const struct timeline *t, const char *label,
 		     const struct range *range, const struct wanted *w,
 		     const char *when, struct moment *ret, struct err *err)
 {
-	size_t count =
-		w->back ? count_by_boot(t, range, w) : count_by_time(t, w);
+	size_t count = count_records(t, range, w);
 
 	if ((!count && timestamp_compare(w->end, range->start) < 0) ||
 	    (count == t->count && timestamp_compare(w->begin, range->end) > 0))
