@@ -63,6 +63,25 @@ static void start_worker(struct run_versions *d)
 	d->worker_pid = pid < 0 ? 0 : pid;
 }
 
+/* A continued run without versions: its timeline ends here. */
+static void add_gap(const struct session *s)
+{
+	struct timeline_record gap = {
+		.kind = TIMELINE_GAP,
+		.path = "",
+		.text = "continued with --versions 0",
+	};
+	struct timeline_writer w;
+	struct err ignored;
+
+	if (faccessat(s->fd, TIMELINE_DIR "/records", F_OK, 0) < 0 ||
+	    timeline_open(&w, s->fd, &ignored) < 0)
+		return;
+	(void)timeline_add(&w, &gap);
+	(void)timeline_flush(&w, &ignored);
+	timeline_close(&w);
+}
+
 void run_versions_begin(struct run_versions *d, const struct session *s,
 			int64_t rest_ms, uint64_t spool_max)
 {
@@ -80,6 +99,8 @@ void run_versions_begin(struct run_versions *d, const struct session *s,
 	};
 	if (d->rest_ms)
 		d->marks_fd = marks_open(s->fd);
+	else
+		add_gap(s);
 }
 
 /* Takes the worker's last words. */

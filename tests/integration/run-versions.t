@@ -209,6 +209,11 @@ done
 guard run -q --versions 0 -- sh -c 'echo none >text'
 no '--versions 0 makes no timeline' test -e "$(run_dir)/timeline/records"
 guard discard -q -y
+guard run -q --name off -- sh -c 'echo one >text'
+guard run -q --continue=off --versions 0 -- sh -c 'echo two >text'
+guard log off >"$out"
+says "$out" 'not held .: continued with --versions 0'
+guard discard -q -y
 for bad in x 0.05s -1 ''; do
 	gives 125 "--versions '$bad' is refused" \
 		guard run --versions "$bad" -- true
