@@ -67,58 +67,48 @@ bool torn_any(const struct torn *t)
 	return t->cut || t->all || t->list.count;
 }
 
-static char *inode_text(const struct meta *m)
+static char *text_of(const char *what, uint64_t number, struct timestamp time)
 {
-	return mem_printf("inode %" PRIu64 " %" PRId64 ".%09u", m->ino,
-			  m->born.sec, m->born.nsec);
+	return mem_printf("%s %" PRIu64 " %" PRId64 ".%09u", what, number,
+			  time.sec, time.nsec);
 }
 
-static char *copy_text(uint64_t size, struct timestamp mtime)
+static bool has(const struct torn *t, const char *what, uint64_t number,
+		struct timestamp time)
 {
-	return mem_printf("size %" PRIu64 " %" PRId64 ".%09u", size, mtime.sec,
-			  mtime.nsec);
-}
+	auto_free char *text = text_of(what, number, time);
 
-static bool has_text(const struct torn *t, const char *text)
-{
 	return FIND_BY_TEXT(text, t->list.items, t->sorted, value);
-}
-
-bool torn_has(const struct torn *t, const struct meta *m)
-{
-	auto_free char *text = inode_text(m);
-
-	return t->all || has_text(t, text) ||
-	       (t->cut && timestamp_compare(m->ctime, t->since) >= 0) ||
-	       torn_has_copy(t, m->size, m->mtime);
 }
 
 bool torn_has_copy(const struct torn *t, uint64_t size, struct timestamp mtime)
 {
-	auto_free char *text = copy_text(size, mtime);
+	return has(t, "size", size, mtime);
+}
 
-	return has_text(t, text);
+bool torn_has(const struct torn *t, const struct meta *m)
+{
+	return t->all || has(t, "inode", m->ino, m->born) ||
+	       (t->cut && timestamp_compare(m->ctime, t->since) >= 0) ||
+	       torn_has_copy(t, m->size, m->mtime);
+}
+
+static void add(struct torn *t, const char *what, uint64_t number,
+		struct timestamp time)
+{
+	auto_free char *text = text_of(what, number, time);
+
+	if (!has(t, what, number, time))
+		record_add(&t->list, "file", text);
 }
 
 void torn_add(struct torn *t, const struct meta *m)
 {
-	auto_free char *inode = inode_text(m);
-	auto_free char *copy = copy_text(m->size, m->mtime);
-
-	record_add(&t->list, "file", inode);
-	record_add(&t->list, "file", copy);
+	add(t, "inode", m->ino, m->born);
+	add(t, "size", m->size, m->mtime);
 }
 
-/* Each text once. */
-int torn_save(struct torn *t, const struct session *s, struct err *err)
+int torn_save(const struct torn *t, const struct session *s, struct err *err)
 {
-	AUTO(record) struct record list = {0};
-	size_t i;
-
-	SORT_BY_TEXT(t->list.items, t->list.count, value);
-	for (i = 0; i < t->list.count; i++)
-		if (!i || strcmp(t->list.items[i - 1].value,
-				 t->list.items[i].value) != 0)
-			record_add(&list, "file", t->list.items[i].value);
-	return record_save(s->fd, TORN, TORN, 1, &list, ATOMIC_DURABLE, err);
+	return record_save(s->fd, TORN, TORN, 1, &t->list, ATOMIC_DURABLE, err);
 }

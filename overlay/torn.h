@@ -49,7 +49,7 @@ bool torn_has(const struct torn *t, const struct meta *m);
 bool torn_has_copy(const struct torn *t, uint64_t size, struct timestamp mtime);
 /* Adds a file to the list, and writes it. */
 void torn_add(struct torn *t, const struct meta *m);
-int torn_save(struct torn *t, const struct session *s, struct err *err);
+int torn_save(const struct torn *t, const struct session *s, struct err *err);
 /* Records that all that was written before `time` is on disk. */
 int torn_save_synced(const struct session *s, struct timestamp time,
 		     enum atomic_durability how, struct err *err);
