@@ -258,6 +258,11 @@ bool worker_mirror_update(struct worker *w, struct worker_file *f,
 	const struct meta old = f->meta;
 	bool other =
 		old.mode != m->mode || old.uid != m->uid || old.gid != m->gid;
+	/* A link that is made anew often has the inode number of the old one.
+	 */
+	bool link = S_ISLNK(m->mode) &&
+		    (timestamp_compare(old.mtime, m->mtime) != 0 ||
+		     timestamp_compare(old.ctime, m->ctime) != 0);
 	bool bytes = S_ISREG(m->mode) &&
 		     (old.size != m->size ||
 		      timestamp_compare(old.mtime, m->mtime) != 0);
@@ -286,7 +291,7 @@ bool worker_mirror_update(struct worker *w, struct worker_file *f,
 		f->kept = false;
 		f->rested = f->leased;
 	}
-	if (!bytes && !other)
+	if (!bytes && !other && !link)
 		return false;
 	worker_mirror_record(w, f);
 	return true;
