@@ -1,4 +1,4 @@
-/* Which changes of a run a power cut may have torn: overlay/torn.h. */
+/* The changes of a run that a power cut may have torn: overlay/torn.h. */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ static void mark_root(struct torn *t, struct changes_root *root)
 		struct change *c = &root->list.items[i];
 		struct meta m;
 
-		/* Of a change of metadata the bytes are those of the real
+		/* A change of metadata has the bytes of the real
 		 * file. */
 		if (!S_ISREG(c->now.mode) || c->kind == CHANGE_META ||
 		    !stat_upper(root, c->path, &m) || !torn_has(t, &m))

@@ -338,7 +338,7 @@ for round in 1 2 3 4 5; do
 	perl -e "$tear" $((seed + round)) "$u/2" "$u/4" "$u/sub/2" "$u/new/1" \
 		"$u/moved"
 	reboot "$at"
-	# What comes next moves the bytes about, in a random order.
+	# The run goes on, and moves the bytes about in a random order.
 	acts=$(perl -e 'srand(shift); print map { "a" . int(rand(6)) . "\n" } 1 .. 4
 		if $ARGV[0] > 2' $((seed + round)) "$round")
 	for act in $acts; do
