@@ -179,17 +179,6 @@ static void add_lost(struct timeline_text *t, const struct timeline_record *r)
 	add_line(t, LINE_LOSS, &line);
 }
 
-/* The version worker ends a timeline when the run's last process has gone. */
-static bool has_end(const struct timeline *t)
-{
-	const struct timeline_record *r = t->items + t->count;
-
-	while (r-- > t->items && r->kind != TIMELINE_BEGIN)
-		if (r->kind == TIMELINE_END)
-			return true;
-	return false;
-}
-
 void timeline_show_text(const struct run_timeline *run, uint64_t from,
 			size_t count)
 {
@@ -218,11 +207,11 @@ void timeline_show_text(const struct run_timeline *run, uint64_t from,
 			add_lost(&text, r);
 		i++;
 	}
-	if (!run->live && !has_end(t)) {
+	if (!run->live && !timeline_has_end(t)) {
 		AUTO(buf) struct buf line = {0};
 
-		buf_add_text(&line, "not held: what came later: guard or the "
-				    "machine was stopped");
+		buf_add_text(&line, "not held: what came later: guard was "
+				    "stopped, or --versions 0");
 		add_line(&text, LINE_LOSS, &line);
 	}
 	for (i = 0; i < text.lines.count; i++) {

@@ -384,6 +384,7 @@ int moment_state(struct store *store, struct contents *contents, size_t root,
 		.contents = contents,
 		.lost = lost,
 	};
+	AUTO(snapshot) struct snapshot result = {0};
 	AUTO(entry) struct entry tree = {0};
 	const struct contents_root *roots;
 	size_t count;
@@ -395,6 +396,13 @@ int moment_state(struct store *store, struct contents *contents, size_t root,
 	got = catalog_load(store, roots[root].base, &m.base, err);
 	if (got < 0 && got != -ENOENT)
 		return got;
+	/* The result has more than a timeline without an end. */
+	if (t->count && record == t->items[t->count - 1].number &&
+	    !timeline_has_end(t) &&
+	    catalog_load(store, roots[root].result, &result, err) == 0) {
+		entry_copy(ret, &result.root);
+		return 0;
+	}
 	m.in_base = (struct lookup){.store = store, .root = &m.base.root};
 	if (m.base.root.mode)
 		entry_copy(&tree, &m.base.root);

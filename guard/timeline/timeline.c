@@ -152,6 +152,18 @@ void timeline_free(struct timeline *t)
 	buf_free(&t->bytes);
 }
 
+bool timeline_has_end(const struct timeline *t)
+{
+	const struct timeline_record *r = t->items + t->count;
+
+	/* A gap behind the end: a part of the run without versions. */
+	while (r-- > t->items && r->kind != TIMELINE_BEGIN &&
+	       (r->kind != TIMELINE_GAP || r->content))
+		if (r->kind == TIMELINE_END)
+			return true;
+	return false;
+}
+
 /* --- the writer --- */
 
 int timeline_open(struct timeline_writer *w, int run_fd, struct err *err)

@@ -139,6 +139,8 @@ int timeline_load(struct timeline *t, int run_fd, struct err *err);
 /* The same from the bytes of a file, which the timeline takes over. */
 void timeline_parse(struct timeline *t, struct buf *bytes);
 void timeline_free(struct timeline *t);
+/* Whether the last of its workers saw the end of the run. */
+bool timeline_has_end(const struct timeline *t);
 /* Appends a record to the bytes of a timeline file. */
 void timeline_encode(struct buf *to, const struct timeline_record *r);
 

@@ -249,7 +249,7 @@ two 09:00:01
 one 2026-01-06T09:00:01.000
 four -0.05s
 two -0.35s
-four end
+m end
 E
 gives 0 'the log' guard log marks
 is "$(sed 's/  */ /g; s/^2026-01-06T[^ ]*/M/' "$out" | tr '\n' ,)" \
@@ -258,7 +258,7 @@ M prompt: fix it, 09:00:01 written a.c (4 B),,\
 M 09:00:01, 09:00:01 emptied a.c,,\
 M prompt: fix it: again, 09:00:01 written a.c (5 B),,\
 M 2026-01-06T09:00:01.000,\
-not held: what came later: guard or the machine was stopped," 'has each change under its mark'
+not held: what came later: guard was stopped, or --versions 0," 'has each change under its mark'
 
 # --- a run of today ---
 guard run -q --name real -- sh -c '
@@ -276,6 +276,17 @@ is "$(awk '$1 ~ /^real@/ { print $6 }' "$out" | tr '\n' ' ')" \
 
 gives 0 'du' guard du
 says "$out" '  versions   during runs, until they are in the store'
+
+# --- a run that went on without versions ---
+guard run -q --name late -- sh -c 'echo one >a.c; sleep 0.4'
+guard run -q --continue=late --versions 0 -- sh -c 'echo two >a.c'
+gives 0 'its end' guard show late@end:a.c
+is "$(cat "$out")" two 'is its result'
+gives 0 'a rewind to it' guard rewind -y late --to end
+says "$err" 'nothing to do'
+gives 0 'its log' guard log late
+says "$out" 'not held: what came later: guard was stopped, or --versions 0'
+guard discard -qy late
 
 # --- an applied run ---
 base=$(guard log | awk '$4 == "pre-run" { print $1; exit }')
