@@ -105,7 +105,7 @@ static int64_t work(struct worker *w, bool ended)
 	}
 	check_disk(w, now);
 	worker_mirror_events(w);
-	worker_mirror_refresh(w);
+	worker_mirror_refresh(w, ended);
 	worker_hold_write(w);
 	/* What stands at the end is in the layer. */
 	next = ended ? INT64_MAX : worker_rest_due(w);
@@ -177,7 +177,7 @@ static int loop(struct worker *w, struct err *err)
 		tick = 0;
 		next = work(w, ended);
 		while (ended && !TAILQ_EMPTY(&w->queue))
-			worker_mirror_refresh(w);
+			worker_mirror_refresh(w, true);
 		/* The changes before a mark come before it. */
 		if (fds[2].revents || ended) {
 			worker_rest_record(w);

@@ -421,10 +421,19 @@ static void check_all_holds(struct worker *w)
 	}
 }
 
-void worker_hold_end(struct worker *w, struct worker_file *f)
+void worker_hold_missed(struct worker *w, const struct worker_file *f,
+			int64_t lost)
+{
+	if (S_ISREG(f->meta.mode) && f->content && !f->rested &&
+	    lost - f->changed > worker_hold_rest(w, f) + 2 * WORKER_TICK_MS)
+		worker_hold_note(w, TIMELINE_GAP, f, "not held in time");
+}
+
+void worker_hold_end(struct worker *w, struct worker_file *f, int64_t lost)
 {
 	if (f->fd >= 0 && f->rested)
 		worker_hold_keep(w, f, KEEP_NAMELESS, 0);
+	worker_hold_missed(w, f, lost);
 	worker_hold_close(w, f);
 }
 

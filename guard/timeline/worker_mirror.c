@@ -129,9 +129,12 @@ static void link_file(struct worker *w, struct worker_name *n,
 		(void)tsearch(f, &w->files, sorted_compare_numbers);
 	} else if (f->state == FILE_NAMELESS) {
 		/* It has another name, or its number is another file's. */
-		if (!f->leased && (f->meta.size != m->size ||
-				   timestamp_compare(f->meta.mtime, m->mtime)))
+		if (!f->leased &&
+		    (f->meta.size != m->size ||
+		     timestamp_compare(f->meta.mtime, m->mtime))) {
+			worker_hold_missed(w, f, f->due - NAMELESS_MS);
 			f->content = f->rested = f->kept = f->stale = 0;
+		}
 		worker_hold_move(w, f, f->leased ? FILE_HELD : FILE_IDLE);
 		if (!f->leased && S_ISREG(f->meta.mode))
 			worker_hold_wait(w, f);
@@ -277,8 +280,10 @@ bool worker_mirror_update(struct worker *w, struct worker_file *f,
 	if (S_ISREG(m->mode) && !f->leased && old.ctime.sec &&
 	    timestamp_compare(old.ctime, m->ctime) != 0)
 		bytes = true;
-	if (bytes && !f->leased)
+	if (bytes && !f->leased) {
+		worker_hold_missed(w, f, timestamp_monotonic_ms());
 		worker_hold_wait(w, f);
+	}
 	if (bytes && !f->rested) {
 		/* One record when a file begins to change, one at rest. */
 		f->stale = f->content != 0;
@@ -525,7 +530,7 @@ static void refresh_dir(struct worker *w, struct worker_dir *d)
 		check_names(w, d, fd, &changed);
 }
 
-void worker_mirror_refresh(struct worker *w)
+void worker_mirror_refresh(struct worker *w, bool last)
 {
 	int64_t began = timestamp_monotonic_ms();
 	struct worker_dir *d;
@@ -541,11 +546,11 @@ void worker_mirror_refresh(struct worker *w)
 	for (f = TAILQ_FIRST(&w->lists[FILE_NAMELESS]); f; f = next) {
 		next = TAILQ_NEXT(f, entry);
 		/* Its new name may come in the next tick. */
-		if (began < f->due &&
+		if (!(last && TAILQ_EMPTY(&w->queue)) && began < f->due &&
 		    (f->fd < 0 ||
 		     (meta_get(f->fd, "", &m) == 0 && m.nlink > 0)))
 			continue;
-		worker_hold_end(w, f);
+		worker_hold_end(w, f, f->due - NAMELESS_MS);
 		TAILQ_REMOVE(&w->lists[FILE_NAMELESS], f, entry);
 		(void)tdelete(f, &w->files, sorted_compare_numbers);
 		free(f);

@@ -166,8 +166,13 @@ void worker_hold_keep(struct worker *w, struct worker_file *f,
 /* Writes the contents that were only read so far. */
 void worker_hold_write(struct worker *w);
 void worker_hold_close(struct worker *w, struct worker_file *f);
-/* The file has no name any more: keeps its content and closes it. */
-void worker_hold_end(struct worker *w, struct worker_file *f);
+/* The content is lost since then, in monotonic ms: adds a GAP if it stood long
+ * enough to be held. */
+void worker_hold_missed(struct worker *w, const struct worker_file *f,
+			int64_t lost);
+/* The file has no name any more, since then: keeps its content and closes it.
+ */
+void worker_hold_end(struct worker *w, struct worker_file *f, int64_t lost);
 /* Counts the bytes in the spool, and removes the oldest contents beyond `most`.
  * Remains of an earlier worker are removed. */
 void worker_hold_count(struct worker *w, uint64_t most);
@@ -181,8 +186,8 @@ void worker_mirror_events(struct worker *w);
 /* Every directory is looked at next; unwatched: only those without a watch. */
 void worker_mirror_rescan(struct worker *w, bool unwatched);
 /* Looks at all directories with events, and ends the files that lost their
- * last name. */
-void worker_mirror_refresh(struct worker *w);
+ * last name. last: the run has ended, no other name comes. */
+void worker_mirror_refresh(struct worker *w, bool last);
 /* Takes other metadata of a file and records it; lets the file wait if its
  * bytes may have changed. Whether anything was recorded. */
 bool worker_mirror_update(struct worker *w, struct worker_file *f,

@@ -188,6 +188,14 @@ recall 'every content that stood for a second is kept'
 recall 'the same with 90 descriptors' prlimit --nofile=90:90
 recall 'the same with a short queue of signals' prlimit --sigpending=1:1
 
+# --- more files than descriptors ---
+prlimit --nofile=90:90 guard run -q -- "$destroyer" 2 700 60 1 otruashm 200 \
+	>"$T/log"
+settle
+ok 'beyond the descriptors each content that is not kept has a row' \
+	"$check" noted "$(run_dir)" "$T/log" 600
+guard discard -q -y
+
 # --- inotify watches ---
 # shellcheck disable=SC2016 # the shell of the new user namespace
 unshare -Ur sh -c 'echo 2 >/proc/sys/user/max_inotify_watches

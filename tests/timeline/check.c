@@ -5,6 +5,7 @@
  *	check layer RUN_DIR		the last records are the layer
  *	check recall RUN_DIR LOG MS	each content in the log of destroyer
  *that stood so long is kept, or in the layer
+ *	check noted RUN_DIR LOG MS	as recall, or the timeline says why not
  *	check has RUN_DIR FILE		the content of the file is kept
  */
 #include <errno.h>
@@ -183,7 +184,20 @@ static int hash_contents(const char *dir, struct err *err)
 	return 0;
 }
 
-static void check_recall(const char *dir, const char *log, int64_t min_ms)
+/* Whether the timeline says of the path that a content was lost. */
+static bool is_noted(const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < timeline.count; i++)
+		if (timeline_is_lost(&timeline.items[i]) &&
+		    strcmp(timeline.items[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static void check_recall(const char *dir, const char *log, int64_t min_ms,
+			 bool noted)
 {
 	static const int64_t bounds[] = {0,   200,  250,      300,
 					 600, 1000, INT64_MAX};
@@ -213,7 +227,8 @@ static void check_recall(const char *dir, const char *log, int64_t min_ms)
 			continue;
 		by_way[(unsigned char)way]++;
 		lost[(unsigned char)way] += !has;
-		if (!has && (kind == 'E' || ms >= min_ms)) {
+		if (!has && (kind == 'E' || ms >= min_ms) &&
+		    !(noted && is_noted(path))) {
 			(void)printf("lost after %" PRId64 " ms: %c %zu %s\n",
 				     ms, way, size, path);
 			failures++;
@@ -245,8 +260,11 @@ int main(int argc, char **argv)
 		dump();
 	} else if (strcmp(argv[1], "layer") == 0) {
 		check_layer(argv[2]);
-	} else if (strcmp(argv[1], "recall") == 0 && argc == 5) {
-		check_recall(argv[2], argv[3], strtol(argv[4], NULL, 10));
+	} else if ((strcmp(argv[1], "recall") == 0 ||
+		    strcmp(argv[1], "noted") == 0) &&
+		   argc == 5) {
+		check_recall(argv[2], argv[3], strtol(argv[4], NULL, 10),
+			     *argv[1] == 'n');
 	} else if (strcmp(argv[1], "has") == 0 && argc == 4) {
 		struct buf wanted = {0};
 		uint64_t hash;
