@@ -187,13 +187,13 @@ int changes_load_own(struct context *c, const struct session *s,
 #define CHANGES_HOME_ALL "all"
 #define CHANGES_HOME_BUT_CACHES "but-caches"
 /* Warns once of the torn files, with the remedy. */
-void changes_report_torn(const struct session *s, const struct changes *c);
+void changes_torn_report(const struct session *s, const struct changes *c);
 /* Notes which files are torn now, before the run's layer is written: their
  * ctimes will be younger than the next sync. c: all its changes. */
-int changes_keep_torn(const struct session *s, struct changes *c,
+int changes_torn_keep(const struct session *s, struct changes *c,
 		      struct err *err);
 /* changes_torn.c: sets CHANGES_TORN in the lists of all roots. */
-void changes_mark_torn(const struct session *s, struct changes *c);
+void changes_torn_mark(const struct session *s, struct changes *c);
 /* Whether all changes could be read: only then the results have all of them. */
 bool changes_complete(const struct changes *c);
 /* Removes the key durably: the caller is about to edit the layer of an ended

@@ -52,7 +52,7 @@ static void mark(struct torn *t, struct changes *c)
 		mark_root(t, &c->roots[i]);
 }
 
-void changes_mark_torn(const struct session *s, struct changes *c)
+void changes_torn_mark(const struct session *s, struct changes *c)
 {
 	AUTO(torn) struct torn t;
 
@@ -77,7 +77,7 @@ static void keep_spool(const struct session *s, struct torn *t)
 			torn_add(t, &m);
 }
 
-int changes_keep_torn(const struct session *s, struct changes *c,
+int changes_torn_keep(const struct session *s, struct changes *c,
 		      struct err *err)
 {
 	AUTO(torn) struct torn t;
@@ -90,7 +90,7 @@ int changes_keep_torn(const struct session *s, struct changes *c,
 	return torn_save(&t, s, err);
 }
 
-void changes_report_torn(const struct session *s, const struct changes *c)
+void changes_torn_report(const struct session *s, const struct changes *c)
 {
 	const char *run = session_label(s);
 	size_t count = 0, i, k;

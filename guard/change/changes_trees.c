@@ -193,7 +193,7 @@ int changes_load(const struct session *s, const struct state *state,
 {
 	if (changes_load_by(s, state, list_layer, NULL, ret, err) < 0)
 		return -err->num;
-	changes_mark_torn(s, ret);
+	changes_torn_mark(s, ret);
 	worktrees_find(s, ret);
 	return 0;
 }
@@ -221,7 +221,7 @@ static int load_trees(struct context *c, struct session *s, bool scan_live,
 	got = changes_load_by(s, &c->state, list_trees, &l, ret, err);
 	if (got < 0)
 		return got;
-	changes_mark_torn(s, ret);
+	changes_torn_mark(s, ret);
 	worktrees_find(s, ret);
 	ret->stored = l.stored;
 	return got;

@@ -95,7 +95,7 @@ int rewind_load(struct rewind *r, struct err *err)
 		return fail(err, ESRCH, "run %s has just ended: try again",
 			    session_label(s));
 	if (changes_load_trees(r->c, s, &r->changes, err) < 0 ||
-	    changes_keep_torn(s, &r->changes, err) < 0 ||
+	    changes_torn_keep(s, &r->changes, err) < 0 ||
 	    context_store(r->c, STORE_WRITE, err) < 0)
 		return -err->num;
 	torn_load(s, &r->torn);

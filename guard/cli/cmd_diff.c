@@ -398,7 +398,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	if (!o->no_renames)
 		changes_find_moves(&changes);
 	resolve_run_filter(&p, &changes);
-	changes_report_torn(&p.session, &changes);
+	changes_torn_report(&p.session, &changes);
 	diffshow_start(o);
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still running: these are its changes so far\n");

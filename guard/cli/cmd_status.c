@@ -254,7 +254,7 @@ static void print_table(struct session_list *list,
 				session_label(s));
 			if (changes_load(s, &o->context->state, &changes,
 					 &ignored) == 0)
-				changes_report_torn(s, &changes);
+				changes_torn_report(s, &changes);
 		}
 	}
 	print_overlaps(list, o, NULL);

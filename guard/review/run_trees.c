@@ -40,7 +40,7 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 	root = changes_project(&ret->changes);
 	if (resolve_run_check(p, &ret->changes, err) < 0)
 		return -err->num;
-	changes_report_torn(s, &ret->changes);
+	changes_torn_report(s, &ret->changes);
 	if (!resolve_run_has_paths(p))
 		changes_report_excluded(&ret->changes, what);
 	if (catalog_load(c->store, applied_base_seq(s, 0), &ret->base, err) < 0)

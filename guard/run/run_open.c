@@ -167,7 +167,7 @@ static int keep_torn(struct run *run, struct err *err)
 	if (!torn_any(&t))
 		return 0;
 	if (changes_load(s, &run->context.state, &changes, err) < 0 ||
-	    changes_keep_torn(s, &changes, err) < 0)
+	    changes_torn_keep(s, &changes, err) < 0)
 		return -err->num;
 	record_set(&s->more, TORN_LIST, "1");
 	/* Comes after the list, because it ends the cut. */
