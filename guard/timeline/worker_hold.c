@@ -424,8 +424,13 @@ static void check_all_holds(struct worker *w)
 void worker_hold_missed(struct worker *w, const struct worker_file *f,
 			int64_t lost)
 {
+	char name[24];
+
+	(void)snprintf(name, sizeof(name), "%" PRIu64, f->content);
 	if (S_ISREG(f->meta.mode) && f->content && !f->rested &&
-	    lost - f->changed > worker_hold_rest(w, f) + 2 * WORKER_TICK_MS)
+	    lost - f->changed > worker_hold_rest(w, f) + 2 * WORKER_TICK_MS &&
+	    /* An earlier worker may have kept it. */
+	    !fd_exists(w->spool_fd, name))
 		worker_hold_note(w, TIMELINE_GAP, f, "not held in time");
 }
 
