@@ -241,17 +241,26 @@ size_t moment_len(const struct timeline *t, bool live, const char *text)
 {
 	auto_free char *when = mem_strdup(text);
 	char *end = when + strlen(when);
-	size_t len = strcspn(text, ":");
+	size_t len = 0;
 
 	for (; end; end = strrchr(when, ':')) {
 		AUTO(moment) struct moment m = {0};
+		struct time_spec is_time;
 		struct err ignored;
+		int got;
 
 		*end = '\0';
-		if (moment_find(t, "", live, when, &m, &ignored) != -EDOM)
+		got = moment_find(t, "", live, when, &m, &ignored);
+		/* A run sets marks: none hides a time and a path. */
+		if ((got == 0 &&
+		     (!m.mark || time_spec_parse(when, m.time, &is_time,
+						 &ignored) == 0)) ||
+		    got == -ERANGE)
 			return strlen(when);
+		if (got != -EDOM && !len)
+			len = strlen(when);
 	}
-	return len;
+	return len ?: strcspn(text, ":");
 }
 
 /* --- states --- */

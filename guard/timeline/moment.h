@@ -53,7 +53,7 @@ void moment_free(struct moment *m);
 int moment_find(const struct timeline *t, const char *label, bool live,
 		const char *when, struct moment *ret, struct err *err);
 /* The length of WHEN in "WHEN[:PATH]", also of marks with a colon: the longest
- * that moment_find() knows. */
+ * time, else the longest that moment_find() knows. */
 size_t moment_len(const struct timeline *t, bool live, const char *text);
 
 /* A path whose state at a moment is not known. */

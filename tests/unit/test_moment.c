@@ -461,7 +461,7 @@ static void make_times(struct timeline *t)
 		{5500, 8600, TIMELINE_MARK, "again"},
 		{5510, 8610, TIMELINE_MARK, "01:33:20"},
 		{5520, 8620, TIMELINE_MARK, "1970-01-01T05:33:40.000"},
-		{5530, 8630, TIMELINE_MARK, "end"},
+		{5530, 8630, TIMELINE_MARK, "end:a:b"},
 		{5540, 8640, TIMELINE_MARK, "prompt: fix it"},
 		{5550, 8650, TIMELINE_MARK, "prompt: fix it: now"},
 		{5560, 8660, TIMELINE_MARK, "tab\\there"},
@@ -567,6 +567,8 @@ static void test_texts(void **state)
 		{"nomark:a:b", 6},
 		{"tab\there:a", 8},
 		{"end:a:b", 3},
+		{"end:a", 3}, /* though marks begin with these */
+		{"01:33:a", 5},
 		{"-0.5s:a", 5},
 	};
 	AUTO(timeline) struct timeline t = {0}, none = {0};
