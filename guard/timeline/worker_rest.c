@@ -121,14 +121,20 @@ void worker_rest_record(struct worker *w)
 {
 	struct worker_file *f, *after;
 	struct meta m;
+	int i;
 
-	for (f = TAILQ_FIRST(&w->lists[FILE_WAITING]); f; f = after) {
-		after = TAILQ_NEXT(f, entry);
-		if (f->fd >= 0 && meta_get(f->fd, "", &m) == 0)
-			(void)worker_mirror_update(w, f, &m);
-		if (f->stale)
-			worker_mirror_record(w, f);
-	}
+	for (i = FILE_WAITING; i <= FILE_HELD; i++)
+		for (f = TAILQ_FIRST(&w->lists[i]); f; f = after) {
+			after = TAILQ_NEXT(f, entry);
+			/* overlayfs may change a file with hard links by a name
+			 * that is gone: without an event. */
+			if (i == FILE_HELD && f->meta.nlink < 2)
+				continue;
+			if (f->fd >= 0 && meta_get(f->fd, "", &m) == 0)
+				(void)worker_mirror_update(w, f, &m);
+			if (f->stale)
+				worker_mirror_record(w, f);
+		}
 }
 
 int64_t worker_rest_due(struct worker *w)
