@@ -162,14 +162,14 @@ int choose_run_check(struct context *c, const struct resolved_run *p, bool yes,
 		       : list_choices(c, &list, "pending", operands, !yes);
 }
 
-int choose_run_live(struct context *c, char *const *operands,
+int choose_run_live(struct context *c, const char *name, char *const *operands,
 		    struct session *ret, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
 	size_t kept = 0, i;
 
-	if (operands[0])
-		return resolve_run_text(c, operands[0], false, ret, err);
+	if (name)
+		return resolve_run_text(c, name, false, ret, err);
 	if (resolve_run_pending(c, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {

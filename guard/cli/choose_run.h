@@ -40,11 +40,11 @@ int choose_run_check(struct context *c, const struct resolved_run *p, bool yes,
 		     char *const *operands, struct err *err);
 
 /*
- * Opens the run that operands[0] names, without its lock; without an operand
- * the only running one of the project. Several: they are listed, as above.
+ * Opens the run of this name, without its lock; NULL: the only running one of
+ * the project. Several: they are listed, as above.
  * Returns 0, STATUS_AMBIGUOUS or a negative errno; -ENOENT: none is running.
  */
-int choose_run_live(struct context *c, char *const *operands,
+int choose_run_live(struct context *c, const char *name, char *const *operands,
 		    struct session *ret, struct err *err);
 
 #endif

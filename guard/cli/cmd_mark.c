@@ -47,11 +47,12 @@ static int mark_own_run(const char *text)
 	return STATUS_OK;
 }
 
-static int mark_run(struct context *c, char **operands, const char *text,
-		    struct err *err)
+static int mark_run(struct context *c, const struct options *o,
+		    const char *text, struct err *err)
 {
 	AUTO(session) struct session s = SESSION_NONE;
-	int got = choose_run_live(c, operands, &s, err);
+	int got = choose_run_live(c, o->count > 1 ? o->operands[0] : NULL,
+				  o->operands, &s, err);
 
 	if (got)
 		return got;
@@ -73,11 +74,10 @@ static int mark_run(struct context *c, char **operands, const char *text,
 
 int cmd_mark(const struct options *o, struct context *c, struct err *err)
 {
-	const bool named = o->count > 1;
 	auto_free char *text =
 		o->prompt ? find_prompt()
-			  : mem_strdup(o->count ? o->operands[named] : NULL);
-	char *run[] = {named ? o->operands[0] : NULL, NULL};
+			  : mem_strdup(o->count ? o->operands[o->count > 1]
+						: NULL);
 
 	if (!text && !o->prompt)
 		return options_usage_error(o, "no text given");
@@ -87,5 +87,5 @@ int cmd_mark(const struct options *o, struct context *c, struct err *err)
 		return fail(err, EINVAL, "the text of a mark is empty");
 	if (context_open(c, true, err) < 0)
 		return -err->num;
-	return mark_run(c, run, text, err);
+	return mark_run(c, o, text, err);
 }

@@ -12,7 +12,7 @@ static int stop(struct context *c, const struct options *o, struct err *err)
 {
 	AUTO(session) struct session s = SESSION_NONE, ended = SESSION_NONE;
 	struct err ignored;
-	int got = choose_run_live(c, o->operands, &s, err);
+	int got = choose_run_live(c, o->operands[0], o->operands, &s, err);
 
 	if (got)
 		return got;

@@ -149,6 +149,24 @@ settle
 manifest "$HOME" >"$T/after"
 ok "the user's own settings are as before" same "$T/before" "$T/after"
 
+# --- several runs ---
+cd "$HOME" || exit 99
+mkdir two
+cd two || exit 99
+for name in left right; do
+	guard run -q --name $name -- sh -c "until [ -e '$T/end' ]; do sleep 0.1; done" &
+done
+until [ "$(guard status -q | wc -l)" = 2 ] &&
+	[ "$(guard status --porcelain | grep -c running)" = 2 ]; do
+	sleep 0.05
+done
+gives 4 'a mark for one of two runs' guard mark 'some words'
+says "$err" "guard mark left 'some words'"
+says "$err" "guard mark right 'some words'"
+touch "$T/end"
+wait
+settle
+
 # Without a file of the user's, a later one is taken.
 echo '{"ui": {"theme": "dark"}}' >"$T/settings"
 mkdir -p "$HOME/.qwen"
