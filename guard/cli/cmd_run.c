@@ -1,5 +1,7 @@
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -23,6 +25,9 @@
 /* For the rest of the summary, or a message, after a signal: a reader may have
  * stopped. */
 #define PRINT_SECONDS 1
+
+/* Between two looks whether another terminal has continued a paused run. */
+#define ANSWER_MS 100
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
@@ -172,27 +177,72 @@ static void rewind_paused(const struct session *s, const char *moment)
 	(void)child_wait(pid);
 }
 
+enum alarm_answer {
+	ALARM_NONE,
+	ALARM_OTHER,
+	ALARM_CONTINUE,
+	ALARM_REWIND,
+	ALARM_END
+};
+
+static enum alarm_answer read_alarm_answer(void)
+{
+	auto_free char *answer =
+		output_ask_line("guard: paused: continue, rewind or end? ");
+
+	return !answer				 ? ALARM_NONE
+	       : strcmp(answer, "continue") == 0 ? ALARM_CONTINUE
+	       : strcmp(answer, "rewind") == 0	 ? ALARM_REWIND
+	       : strcmp(answer, "end") == 0	 ? ALARM_END
+						 : ALARM_OTHER;
+}
+
+/* A process of its own reads the answer: another terminal may continue or end
+ * the run meanwhile. */
+static enum alarm_answer wait_for_answer(const struct session *s, pid_t init)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0)
+		_exit((int)read_alarm_answer());
+	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
+		if (freezer_is_paused(s->fd) && kill(init, 0) == 0) {
+			(void)poll(NULL, 0, ANSWER_MS);
+			continue;
+		}
+		(void)kill(pid, SIGKILL);
+		(void)child_wait(pid);
+		return ALARM_CONTINUE;
+	}
+	return pid > 0 && WIFEXITED(status)
+		       ? (enum alarm_answer)WEXITSTATUS(status)
+		       : ALARM_NONE;
+}
+
 /* Asks again after a rewind, and after another answer: a key that was meant for
  * the run decides nothing. */
 static void ask_alarm(const struct session *s, pid_t init, const char *moment)
 {
 	for (;;) {
-		auto_free char *answer = output_ask_line(
-			"guard: paused: continue, rewind or end? ");
-
-		if (!answer) {
+		switch (wait_for_answer(s, init)) {
+		case ALARM_NONE:
 			output_print("run %s is paused: guard stop --resume %s "
 				     "continues it, guard stop %s ends it",
 				     session_label(s), session_label(s),
 				     session_label(s));
 			return;
-		}
-		if (strcmp(answer, "rewind") == 0)
-			rewind_paused(s, moment);
-		else if (strcmp(answer, "continue") == 0)
+		case ALARM_CONTINUE:
 			return freezer_continue(s->fd);
-		else if (strcmp(answer, "end") == 0)
+		case ALARM_END:
 			return (void)kill(init, SIGKILL);
+		case ALARM_REWIND:
+			rewind_paused(s, moment);
+			break;
+		case ALARM_OTHER:
+		default:
+			break;
+		}
 	}
 }
 

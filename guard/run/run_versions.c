@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/boot.h"
 #include "base/child.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
@@ -63,21 +64,21 @@ static void start_worker(struct run_versions *d)
 	d->worker_pid = pid < 0 ? 0 : pid;
 }
 
-/* A continued run without versions: its timeline ends here. */
-static void add_gap(const struct session *s)
+/* Before the worker begins, or in a run that is continued without versions. */
+static void add_record(const struct session *s, enum timeline_kind kind,
+		       const char *text)
 {
-	struct timeline_record gap = {
-		.kind = TIMELINE_GAP,
+	struct timeline_record record = {
+		.kind = kind,
 		.path = "",
-		.text = "continued with --versions 0",
+		.text = text,
 	};
 	struct timeline_writer w;
 	struct err ignored;
 
-	if (faccessat(s->fd, TIMELINE_DIR "/records", F_OK, 0) < 0 ||
-	    timeline_open(&w, s->fd, &ignored) < 0)
+	if (timeline_open(&w, s->fd, &ignored) < 0)
 		return;
-	(void)timeline_add(&w, &gap);
+	(void)timeline_add(&w, &record);
 	(void)timeline_flush(&w, &ignored);
 	timeline_close(&w);
 }
@@ -97,10 +98,12 @@ void run_versions_begin(struct run_versions *d, const struct session *s,
 		.marks_fd = -1,
 		.next_start = timestamp_monotonic_ms() + START_MS,
 	};
-	if (d->rest_ms)
+	if (d->rest_ms) {
 		d->marks_fd = marks_open(s->fd);
-	else
-		add_gap(s);
+		add_record(s, TIMELINE_BEGIN, boot_id());
+	} else if (faccessat(s->fd, TIMELINE_DIR "/records", F_OK, 0) == 0) {
+		add_record(s, TIMELINE_GAP, "continued with --versions 0");
+	}
 }
 
 /* Takes the worker's last words. */

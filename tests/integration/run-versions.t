@@ -193,7 +193,7 @@ prlimit --nofile=90:90 guard run -q -- "$destroyer" 2 700 60 1 otruashm 200 \
 	>"$T/log"
 settle
 ok 'beyond the descriptors each content that is not kept has a row' \
-	"$check" noted "$(run_dir)" "$T/log" 600
+	"$check" noted "$(run_dir)" "$T/log" 1500
 guard discard -q -y
 
 # --- inotify watches ---
