@@ -3,11 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -481,11 +482,22 @@ static int find_content(struct contents *c, const struct timeline_record *r,
 	return got;
 }
 
+/* Waits while the version worker of a live run saves what a process is about
+ * to overwrite. */
+static void wait_for_worker(struct contents *c)
+{
+	auto_close int fd =
+		openat(c->session->fd, TIMELINE_RECORDS, O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 &&
+	       c->waited++ < WORKER_TICKS)
+		(void)poll(NULL, 0, TICK_MS);
+}
+
 int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 		   struct err *err)
 {
 	const struct timeline_record *r = contents_record(c, number);
-	const struct timespec moment = {.tv_nsec = TICK_MS * 1000000L};
 	AUTO(entry) struct entry e = {0};
 	int got;
 
@@ -493,6 +505,8 @@ int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 	    contents_is_torn(c, r))
 		return 0;
 	got = !r->size && r->content == number;
+	if (!got && c->session && c->session->live)
+		wait_for_worker(c);
 	if (!got)
 		got = find_content(c, r, number, &e, ret, err);
 	/* The version worker may be about to save what the run destroyed just
@@ -500,7 +514,7 @@ int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 	while (got == 0 && c->session && c->session->live &&
 	       c->waited < WORKER_TICKS) {
 		c->waited++;
-		(void)nanosleep(&moment, NULL);
+		(void)poll(NULL, 0, TICK_MS);
 		got = find_content(c, r, number, &e, ret, err);
 	}
 	if (got <= 0 || !ret)

@@ -14,7 +14,6 @@
 #include "base/vec.h"
 #include "snapshot/store/hash.h"
 
-#define RECORDS TIMELINE_DIR "/records"
 #define HEADER_LEN 12
 #define RECORD_MAX (1u << 16)
 #define FILE_MAX ((uint64_t)1 << 32)
@@ -138,7 +137,7 @@ void timeline_parse(struct timeline *t, struct buf *bytes)
 int timeline_load(struct timeline *t, int run_fd, struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
-	int got = fd_slurp_at(run_fd, RECORDS, FILE_MAX, &bytes, err);
+	int got = fd_slurp_at(run_fd, TIMELINE_RECORDS, FILE_MAX, &bytes, err);
 
 	if (got < 0 && got != -ENOENT)
 		return got;
@@ -176,12 +175,12 @@ int timeline_open(struct timeline_writer *w, int run_fd, struct err *err)
 		return fail_errno(err, "make directory '%s'", TIMELINE_SPOOL);
 	if (timeline_load(&t, run_fd, err) < 0)
 		return -err->num;
-	w->fd = openat(run_fd, RECORDS,
+	w->fd = openat(run_fd, TIMELINE_RECORDS,
 		       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (w->fd < 0)
-		return fail_errno(err, "open '%s'", RECORDS);
+		return fail_errno(err, "open '%s'", TIMELINE_RECORDS);
 	if (ftruncate(w->fd, (off_t)t.valid) < 0)
-		return fail_errno(err, "cut '%s'", RECORDS);
+		return fail_errno(err, "cut '%s'", TIMELINE_RECORDS);
 	w->bytes = t.valid;
 	if (t.count)
 		w->next = t.items[t.count - 1].number + 1;
@@ -207,7 +206,7 @@ int timeline_flush(struct timeline_writer *w, struct err *err)
 	if (!w->pending.len)
 		return 0;
 	if (fd_write(w->fd, w->pending.data, w->pending.len) < 0) {
-		int got = fail_errno(err, "write '%s'", RECORDS);
+		int got = fail_errno(err, "write '%s'", TIMELINE_RECORDS);
 
 		/* A part of a record would hide what follows it. */
 		return ftruncate(w->fd, (off_t)w->bytes) < 0 ? -errno : got;

@@ -47,6 +47,9 @@
 #include "base/timestamp.h"
 
 #define TIMELINE_DIR "timeline"
+/* The version worker has an exclusive flock(2) on it while a content that a
+ * process of the run overwrites is neither in the file nor in the spool. */
+#define TIMELINE_RECORDS TIMELINE_DIR "/records"
 #define TIMELINE_SPOOL "timeline/spool"
 #define TIMELINE_FIFO "timeline/mark"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -275,6 +276,14 @@ static bool read_broken(struct worker *w, struct worker_file *f)
 	return true;
 }
 
+/* From before the end of a lease until the content is in the spool: a reader
+ * waits, which would take the file's new bytes for it. */
+static void set_lock(const struct worker *w, int operation)
+{
+	while (flock(w->out.fd, operation) < 0 && errno == EINTR)
+		;
+}
+
 void worker_hold_write(struct worker *w)
 {
 	size_t i;
@@ -297,6 +306,8 @@ void worker_hold_write(struct worker *w)
 		xattrs_free(&r.xattrs);
 		worker_hold_breathe(w);
 	}
+	if (w->reads.count)
+		set_lock(w, LOCK_UN);
 	w->reads.count = 0;
 }
 
@@ -346,9 +357,8 @@ static bool spool_has_room(struct worker *w, uint64_t bytes)
 	return w->spool_bytes + bytes <= max;
 }
 
-/* Saves the content. On failure the timeline says why. */
-void worker_hold_keep(struct worker *w, struct worker_file *f,
-		      enum worker_keep why, int64_t deadline)
+static void keep(struct worker *w, struct worker_file *f, enum worker_keep why,
+		 int64_t deadline)
 {
 	struct keep k = {.w = w, .why = why, .deadline = deadline};
 	struct stat st;
@@ -383,6 +393,17 @@ void worker_hold_keep(struct worker *w, struct worker_file *f,
 					: err.text;
 	}
 	worker_hold_note(w, TIMELINE_GAP, f, text);
+}
+
+/* Saves the content. On failure the timeline says why. */
+void worker_hold_keep(struct worker *w, struct worker_file *f,
+		      enum worker_keep why, int64_t deadline)
+{
+	if (why == KEEP_BROKEN && !w->reads.count)
+		set_lock(w, LOCK_EX);
+	keep(w, f, why, deadline);
+	if (why == KEEP_BROKEN && !w->reads.count)
+		set_lock(w, LOCK_UN);
 }
 
 /* --- holds --- */
