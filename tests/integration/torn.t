@@ -356,7 +356,8 @@ for round in 1 2 3 4 5; do
 				flunk "$act"
 			continue
 		fi
-		[ "$at_cut" = 4 ] && set -- || set -- cut/2 cut/4
+		set --
+		[ "$at_cut" = 4 ] || set -- cut/2 cut/4
 		# An earlier act may have left nothing to rewind.
 		guard rewind -y "$run" --to start "$@" 2>&1 |
 			grep -q 'is rewound' || continue
