@@ -586,7 +586,7 @@ static bool add_toml_member(struct buf *text, const char *key, json_t *value)
 			    : strlen(old);
 	bool lacks = !strstr(old, at ? head : dot ? table : name);
 
-	/* Of a table only its own lines count. */
+	/* Only a table's own lines count. */
 	if (at) {
 		const char *end = strstr(old + place - 1, "\n[");
 		const char *found = strstr(old + place - 1, name);

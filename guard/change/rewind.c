@@ -416,7 +416,7 @@ void rewind_write(struct rewind *r, const struct session *s)
 	r->state = REWIND_DONE;
 }
 
-/* A whiteout hides what the user has there now, and the run has not deleted. */
+/* A whiteout hides the user's present file, which the run has not deleted. */
 static void uncover_path(const struct rewind *r, size_t i, const char *path)
 {
 	const struct rewind_root *root = &r->roots.items[i];

@@ -16,7 +16,7 @@
 /* Paths that a group names, for each kind of change. */
 #define NAMES_SHOWN 4
 
-/* What a record says about a path, compared with the record before. */
+/* A record of a path, compared with the record before. */
 enum change_class {
 	CLASS_NONE, /* nothing that a reader wants to know */
 	CLASS_DELETED,

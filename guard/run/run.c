@@ -193,7 +193,7 @@ static int release_and_wait(struct run *run, struct timestamp start,
 	run_syncs_begin(&run->run_syncs, &run->session);
 	run_import_begin(&run->run_import, o->copy_dir ? NULL : &run->session);
 	if (o->instead) {
-		/* The worker records what is written now. */
+		/* The worker records present writes. */
 		run->run_versions.next_start = 0;
 		run_versions_tick(&run->run_versions, &(int){0});
 		o->instead(o->instead_arg, &run->session);

@@ -56,7 +56,7 @@
 /* Numbers on disk. A reader skips a kind that it does not know. */
 enum timeline_kind {
 	TIMELINE_BEGIN = 1, /* a worker began; text: boot id */
-	/* What the layer has at a path: */
+	/* The entry of the layer at a path: */
 	TIMELINE_ENTRY = 2, /* any type; mode, size, mtime, ino; content of a
 			       regular file; text: target of a link. */
 	TIMELINE_OPAQUE = 3, /* as TIMELINE_ENTRY, a directory that hides
@@ -70,8 +70,8 @@ enum timeline_kind {
 	TIMELINE_SAMPLED = 7,
 	TIMELINE_THINNED = 8, /* dropped, or never kept: too many, too large */
 	/* Headings: */
-	TIMELINE_MARK = 9, /* text: the words of whoever set it */
-	TIMELINE_ALARM = 10, /* text: what was counted */
+	TIMELINE_MARK = 9, /* text: as set */
+	TIMELINE_ALARM = 10, /* text: the counts */
 	/* From here on nothing changes any more, the result is stored. */
 	TIMELINE_END = 11,
 };

@@ -26,7 +26,7 @@
 #define WORKER_TICK_MS 50
 /* Watches of inotify up to which nothing is counted. */
 #define WORKER_WATCHES_FEW 1024
-/* Of a broken lease. */
+/* The signal of a broken lease. */
 #define WORKER_SIGNAL (SIGRTMIN + 1)
 
 struct worker_dir;
