@@ -283,6 +283,17 @@ static int ask(struct apply *a, struct err *err)
 	return got > 0 ? STATUS_REFUSED : got;
 }
 
+/* Of a branch nothing else is asked, and no conflict matters. */
+static bool has_torn(const struct plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->refusals.count; i++)
+		if (plan->refusals.items[i].kind == REFUSED_RISK)
+			return true;
+	return false;
+}
+
 /* Into a branch: neither the project nor the run's state changes. */
 static int commit_only(struct apply *a, struct err *err)
 {
@@ -304,7 +315,7 @@ static int commit_only(struct apply *a, struct err *err)
 	    plan_print(a->in.c->store, &a->in.change.roots[0].plan, NULL, err) <
 		    0)
 		return -err->num;
-	got = ask(a, err);
+	got = has_torn(&a->in.change.roots[0].plan) ? ask(a, err) : 0;
 	if (got)
 		return got;
 	if (committing_make(&a->in, &a->commit, a->o->dry_run, wanted_root(a),
