@@ -154,7 +154,7 @@ cd "$HOME" || exit 99
 mkdir two
 cd two || exit 99
 for name in left right; do
-	guard run -q --name $name -- sh -c "until [ -e '$T/end' ]; do sleep 0.1; done" &
+	guard run -q --name $name -- sleep 60 &
 done
 until [ "$(guard status -q | wc -l)" = 2 ] &&
 	[ "$(guard status --porcelain | grep -c running)" = 2 ]; do
@@ -163,7 +163,8 @@ done
 gives 4 'a mark for one of two runs' guard mark 'some words'
 says "$err" "guard mark left 'some words'"
 says "$err" "guard mark right 'some words'"
-touch "$T/end"
+gives 0 'one is ended' guard stop -t 0 left
+gives 0 'the other one is ended' guard stop -t 0 right
 wait
 settle
 
