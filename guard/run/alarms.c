@@ -132,8 +132,8 @@ static void take_record(struct alarms *a, const struct timeline_record *r,
 	if (!files)
 		return;
 	/* Each event is compared with each later record. */
-	last = a->events.items + a->events.count - 1;
-	if (a->events.count && last->kind == kind && last->time == now &&
+	last = a->events.count ? &a->events.items[a->events.count - 1] : NULL;
+	if (last && last->kind == kind && last->time == now &&
 	    (files < 0 || a->events.count > EVENTS_MOST))
 		last->files += files;
 	else
