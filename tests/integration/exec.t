@@ -392,8 +392,8 @@ gives 125 'guard exec refuses a run without stored options (of an older guard)' 
 says "$err" "guard run --continue=$run"
 
 # --- refused calls ---
-gives 125 'guard exec refuses an unknown run' guard exec zz -- true
-says "$err" "no such run: 'zz'; \`guard status --all\`"
+gives 125 'guard exec refuses an unknown run' guard exec no-such -- true
+says "$err" "no such run: 'no-such'; \`guard status --all\`"
 gives 125 'guard exec without a command is refused' guard exec "$run"
 says "$err" 'no command given: guard exec RUN -- COMMAND'
 gives 125 'guard exec without a command after -- is refused' \
