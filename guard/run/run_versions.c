@@ -11,10 +11,10 @@
 #include "base/auto.h"
 #include "base/boot.h"
 #include "base/child.h"
-#include "base/dirtree.h"
 #include "base/fd.h"
 #include "guard/state/background.h"
 #include "guard/state/report.h"
+#include "guard/state/usage.h"
 #include "guard/timeline/marks.h"
 #include "guard/timeline/worker.h"
 
@@ -159,18 +159,17 @@ uint64_t run_versions_marks(const struct run_versions *d)
 
 static bool has_changes(const struct session *s)
 {
-	AUTO(dirlist) struct dirlist list = {0};
-	struct err ignored;
+	bool any = false;
 	size_t i;
 
-	for (i = 0; i < s->root_count && !list.count; i++) {
+	for (i = 0; i < s->root_count && !any; i++) {
 		auto_free char *name = session_root_dir(i, "upper");
-		auto_close int upper = fd_open_dir(s->fd, name);
+		struct usage u = {.most_entries = 1}; /* the layer itself */
 
-		if (upper >= 0)
-			(void)dirlist_read(upper, &list, &ignored);
+		usage_add(s->fd, name, &u);
+		any = usage_is_above(&u);
 	}
-	return list.count;
+	return any;
 }
 
 void run_versions_end(struct run_versions *d)

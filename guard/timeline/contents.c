@@ -483,15 +483,22 @@ static int find_content(struct contents *c, const struct timeline_record *r,
 }
 
 /* Waits while the version worker of a live run saves what a process is about
- * to overwrite. */
-static void wait_for_worker(struct contents *c)
+ * to overwrite: until then the file may have the new bytes. */
+static int wait_for_worker(const struct contents *c, struct err *err)
 {
 	auto_close int fd =
 		openat(c->session->fd, TIMELINE_RECORDS, O_RDONLY | O_CLOEXEC);
+	int tries = WORKER_TICKS;
 
-	while (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 &&
-	       c->waited++ < WORKER_TICKS)
+	while (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0) {
+		if (tries-- == 0)
+			return fail(err, EBUSY,
+				    "the versions of run %s are being stored: "
+				    "try again",
+				    session_label(c->session));
 		(void)poll(NULL, 0, TICK_MS);
+	}
+	return 0;
 }
 
 int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
@@ -505,8 +512,9 @@ int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 	    contents_is_torn(c, r))
 		return 0;
 	got = !r->size && r->content == number;
-	if (!got && c->session && c->session->live)
-		wait_for_worker(c);
+	if (!got && c->session && c->session->live &&
+	    wait_for_worker(c, err) < 0)
+		return -err->num;
 	if (!got)
 		got = find_content(c, r, number, &e, ret, err);
 	/* The version worker may be about to save what the run destroyed just
