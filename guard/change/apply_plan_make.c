@@ -452,7 +452,7 @@ static int move_bases(const struct apply_plan *a, struct action *action,
 	return 0;
 }
 
-/* Whether the layer has what the complete run changed, and no process can
+/* Whether the layer has the changes of the complete run, and no process can
  * change it: the files and directories of the plan may come from it. */
 static bool may_use_layer(const struct apply_plan *a)
 {

@@ -294,8 +294,8 @@ static bool send_mark(const struct session *s)
 	return fd >= 0 && write(fd, line, strlen(line)) > 0;
 }
 
-/* Sets the mark, and returns when the version worker has taken it: what is
- * written from then on is recorded after the mark. A run without versions has
+/* Sets the mark, and returns when the version worker has taken it: later
+ * writes are recorded after the mark. A run without versions has
  * no FIFO. */
 static void set_mark(const struct session *s)
 {

@@ -35,7 +35,7 @@ struct rewind {
 	struct resolved_run *p;
 	struct freezer *freezer; /* of a live run */
 	struct changes changes; /* from now to want */
-	struct torn torn; /* what comes back of it keeps its mtime */
+	struct torn torn; /* torn files that come back keep their mtime */
 	VEC(struct rewind_root) roots; /* as session.roots, without the home */
 	char **left; /* paths that could not be written, for people */
 	/* The action that is undone or repeated; NULL: none. */

@@ -283,7 +283,7 @@ static int ask(struct apply *a, struct err *err)
 	return got > 0 ? STATUS_REFUSED : got;
 }
 
-/* Of a branch nothing else is asked, and no conflict matters. */
+/* A branch needs no other consent, and no conflict matters there. */
 static bool has_torn(const struct plan *plan)
 {
 	size_t i;

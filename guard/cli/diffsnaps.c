@@ -356,7 +356,7 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 
 	if (got == 0)
 		got = load_point(c, argv[0], path, alone, &a, err);
-	/* Of one moment: the changes of the run since then. */
+	/* One moment: the changes of the run since then. */
 	end = mem_printf("%s@end", got == 0 ? a.snapshot.run_id : "");
 	if (got == 0)
 		got = alone ? snapshot_current_files(c, &a, &b, err)

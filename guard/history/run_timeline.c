@@ -242,7 +242,7 @@ int run_timeline_snapshot(struct context *c, struct run_timeline *r,
 	s.message = m->mark ? mem_printf("%s@%s", r->label, m->mark)
 			    : run_timeline_moment(r, m->time);
 	s.root_path = mem_strdup(of->path);
-	/* Its size decides how the real directory is compared with it. */
+	/* The size of the base decides how the real one is compared. */
 	if (catalog_load(c->store, of->base, &base, &unexpected) == 0) {
 		s.root_dev = base.root_dev;
 		s.files = base.files;

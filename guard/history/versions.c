@@ -255,7 +255,7 @@ static int load_versions_at(struct version_loader *l, struct context *c,
 						   &s, err)
 			    : locate_find(c, at, l->path, false, &s, err);
 
-	/* It may have opened the store again. */
+	/* The lookup may have opened the store again. */
 	l->store = c->store;
 	if (got < 0)
 		return got;

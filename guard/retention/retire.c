@@ -26,7 +26,7 @@
 #define WARN_STAMP "last-warned"
 #define HOUR ((int64_t)3600)
 
-/* Its versions stay, in the store. */
+/* The run's versions stay, in the store. */
 static int trash_run(struct context *c, struct session *s, const char *reason,
 		     struct err *err)
 {

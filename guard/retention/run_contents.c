@@ -29,7 +29,7 @@ struct visit {
 	int (*each)(struct visit *v, struct session *s, struct contents *c,
 		    int64_t decided, struct err *err);
 	struct names seen; /* runs with a directory: names that end so */
-	/* Of the caller: */
+	/* Set by the caller: */
 	int64_t before;
 	const char *path;
 	char note[PURGE_NOTE_LEN];

@@ -1,6 +1,6 @@
 /*
- * The versions during runs, of all runs: what of them is kept, and their
- * removal. All of a run is kept until the user has decided about it and a day
+ * The versions during runs, of all runs: retention and removal. All versions
+ * of a run are kept until the user has decided about it and a day
  * longer; then it is thinned (guard/timeline/drop.h). The rest goes with the
  * results of the run, by the rules for all snapshots.
  */

@@ -88,8 +88,8 @@ struct run_ui {
 	void (*count_begin)(const struct session *s, int status);
 	void (*summary_begin)(void);
 	void (*count_end)(void);
-	/* What to do with a run that an alarm has paused; moment: before
-	 * it. */
+	/* Asks how a run goes on that an alarm has paused; moment: before
+	 * the alarm. */
 	void (*ask_alarm)(const struct session *s, pid_t init,
 			  const char *moment);
 	/* Whether to store a directory that was too large to be stored unasked.

@@ -1,6 +1,6 @@
 /*
  * Syncs of a run's layer while the command works: a power cut can only damage
- * what was written since the last one (overlay/torn.h).
+ * writes since the last one (overlay/torn.h).
  *
  *	run_syncs_begin()	before the command
  *	run_syncs_tick()	again and again, while it runs

@@ -22,7 +22,7 @@
 #define START_MS 50
 /* From one start to the next, at least. */
 #define RESTART_MS 1000
-/* Its last changes take the worker no longer. */
+/* The worker is done with the last changes by then. */
 #define END_MS 10000
 
 static void __attribute__((noreturn))

@@ -1,6 +1,6 @@
 /*
  * The version worker of a run, from the side of the guard that supervises the
- * run: guard/timeline/worker.h has what the worker does.
+ * run: guard/timeline/worker.h describes the worker's own part.
  *
  *	run_versions_begin()	after the command was released
  *	run_versions_tick()	several times a second, while it runs
@@ -8,9 +8,9 @@
  *
  * The worker is a process outside of the run: the run can neither stop nor
  * reach it, and the terminal's signals do not. A process of the run waits for
- * the worker when it opens a file for writing. So a worker that is stopped is
- * continued at once, one that hangs ends itself within a second, and another
- * one begins where it ended.
+ * the worker when it opens a file for writing. So a stopped worker is
+ * continued at once, a hanging one ends itself within a second, and the next
+ * one begins at that point.
  */
 #ifndef GUARD_RUN_RUN_VERSIONS_H
 #define GUARD_RUN_RUN_VERSIONS_H
@@ -36,8 +36,8 @@ struct run_versions {
  * worker.h; 0: no versions are kept. */
 void run_versions_begin(struct run_versions *d, const struct session *s,
 			int64_t rest_ms, uint64_t spool_max);
-/* Starts the worker, continues one that was stopped, and starts another one
- * when it has ended. *ret_next_ms gets lower when the next call is due earlier.
+/* Starts the worker, continues a stopped one, and starts another after its
+ * end. *ret_next_ms gets lower when the next call is due earlier.
  */
 void run_versions_tick(struct run_versions *d, int *ret_next_ms);
 /* Adds a record with a text of 1 to 1000 bytes. Returns false if no worker

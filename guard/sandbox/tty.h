@@ -52,8 +52,8 @@ void tty_hold(struct tty *t, bool on);
 /* The command of a pipeline wants input: tty_enter() takes effect from now. */
 void tty_want_input(struct tty *t);
 
-/* Whether the run's program reads lines: one that reads keys may have drawn a
- * screen, which a line of guard would disturb. */
+/* Whether the run's program reads lines: a program that reads keys may have
+ * drawn a screen, which a line of guard would disturb. */
 bool tty_takes_lines(const struct tty *t);
 
 /* True while guard is in the background: the caller polls with a timeout, since

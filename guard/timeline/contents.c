@@ -30,7 +30,7 @@
 
 #define PER_DIR 1000
 #define STORED_VERSION 1
-/* The version worker takes a tick to save what was destroyed, more under load.
+/* The version worker takes a tick to save a destroyed content, more under load.
  */
 #define TICK_MS 50
 #define WORKER_TICKS 20
@@ -82,7 +82,7 @@ static struct contents *new_contents(struct store *store)
 	return c;
 }
 
-/* What a power cut tore is a gap. */
+/* Contents that a power cut tore are gaps. */
 static void add_torn(struct contents *c)
 {
 	size_t count = torn_any(&c->torn) ? c->timeline.count : 0, i;
@@ -517,8 +517,8 @@ int contents_entry(struct contents *c, uint64_t number, struct entry *ret,
 		return -err->num;
 	if (!got)
 		got = find_content(c, r, number, &e, ret, err);
-	/* The version worker may be about to save what the run destroyed just
-	 * before it was suspended. */
+	/* The version worker may be about to save a content that the run
+	 * destroyed just before it was suspended. */
 	while (got == 0 && c->session && c->session->live &&
 	       c->waited < WORKER_TICKS) {
 		c->waited++;

@@ -12,8 +12,8 @@
  * records that first had them. */
 
 /* The contents that thinning removes: of each path the longest-standing one of
- * each minute stays, the last one before each emptying or deletion, and the one
- * that it has at the end. To free. Pure. */
+ * each minute stays, the last one before each emptying or deletion, and the
+ * last one of all. To free. Pure. */
 bool *drop_thin(const struct timeline *t);
 /* Adds the contents that the path, relative to the root, or a path below it
  * ever had, and those of the paths from which and to which these files were

@@ -339,7 +339,7 @@ static int apply_record(struct state_maker *m, const struct timeline_record *r,
 		return -err->num;
 	got = S_ISDIR(e.mode) ? tree_editor_put_dir(m->editor, r->path, &e, err)
 			      : tree_editor_put(m->editor, r->path, &e, err);
-	/* Its directory went away in the same moment. */
+	/* The directory of the path went away in the same moment. */
 	return got == -ENOTDIR ? 0 : got;
 }
 

@@ -37,7 +37,7 @@ struct contents;
 #define MOMENT_BEFORE_REWIND "before-rewind"
 
 struct moment {
-	uint64_t record; /* the last one that counts; 0: none does */
+	uint64_t record; /* number of the last record that counts; 0: none */
 	struct timestamp time;
 	char *mark; /* the mark's text, or NULL */
 };
@@ -60,7 +60,7 @@ size_t moment_len(const struct timeline *t, bool live, const char *text);
 struct moment_loss {
 	char *path; /* relative to the root */
 	/* The content that is not kept. 0: the path and everything below it may
-	 * differ from what the state says. */
+	 * differ from the state. */
 	uint64_t content;
 };
 

@@ -94,9 +94,9 @@ struct timeline_record {
 	uint64_t size;
 	struct timestamp mtime;
 	uint64_t ino; /* in the layer */
-	/* Of a regular file: the number of the record that first had this
-	 * content, its own or an earlier one (after a rename or a chmod). Of
-	 * GAP, SAMPLED and THINNED: the content that they are about. */
+	/* For a regular file the number of the record that first had this
+	 * content, its own or an earlier one (after a rename or a chmod). For
+	 * GAP, SAMPLED and THINNED the content that is meant. */
 	uint64_t content;
 };
 

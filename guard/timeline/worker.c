@@ -107,7 +107,7 @@ static int64_t work(struct worker *w, bool ended)
 	worker_mirror_events(w);
 	worker_mirror_refresh(w, ended);
 	worker_hold_write(w);
-	/* What stands at the end is in the layer. */
+	/* Contents that stand at the end are in the layer. */
 	next = ended ? INT64_MAX : worker_rest_due(w);
 	if (!TAILQ_EMPTY(&w->queue))
 		next = 0;

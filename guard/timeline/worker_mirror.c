@@ -128,7 +128,8 @@ static void link_file(struct worker *w, struct worker_name *n,
 		TAILQ_INSERT_TAIL(&w->lists[FILE_IDLE], f, entry);
 		(void)tsearch(f, &w->files, sorted_compare_numbers);
 	} else if (f->state == FILE_NAMELESS) {
-		/* It has another name, or its number is another file's. */
+		/* The file has another name, or its number is another file's.
+		 */
 		if (!f->leased &&
 		    (f->meta.size != m->size ||
 		     timestamp_compare(f->meta.mtime, m->mtime))) {
@@ -504,7 +505,7 @@ static void refresh_dir(struct worker *w, struct worker_dir *d)
 		fd = -ESTALE;
 	}
 	if (fd < 0 && fd != -EACCES && !d->missed) {
-		/* Its name may have gone, or be another directory's. */
+		/* The name may have gone, or be another directory's. */
 		d->missed = true;
 		d->all = true;
 		queue_name(w, n);
@@ -545,7 +546,7 @@ void worker_mirror_refresh(struct worker *w, bool last)
 	}
 	for (f = TAILQ_FIRST(&w->lists[FILE_NAMELESS]); f; f = next) {
 		next = TAILQ_NEXT(f, entry);
-		/* Its new name may come in the next tick. */
+		/* The file's new name may come in the next tick. */
 		if (!(last && TAILQ_EMPTY(&w->queue)) && began < f->due &&
 		    (f->fd < 0 ||
 		     (meta_get(f->fd, "", &m) == 0 && m.nlink > 0)))

@@ -1,5 +1,5 @@
 /*
- * What the sources of the version worker share.
+ * Types and functions that the sources of the version worker share.
  *
  *	worker.c	the loop, the limits, the watchdog
  *	worker_rest.c	which files rest and are held
@@ -33,7 +33,7 @@ struct worker_dir;
 struct worker_name;
 LIST_HEAD(worker_names, worker_name);
 
-/* Which list has a file. */
+/* The list that has a file. */
 enum worker_state {
 	FILE_IDLE, /* no regular file, or nothing more can be done for it */
 	FILE_WAITING, /* changed, or open for writing: until it rests */

@@ -62,7 +62,7 @@ static int purge_snapshot(struct purge_job *p, uint64_t seq, struct err *err)
 		return 0;
 	if (got < 0)
 		return got;
-	/* Its tree has no paths of the directory. */
+	/* The tree of a timeline has no paths of the directory. */
 	if (strcmp(s.reason, CATALOG_TIMELINE) == 0)
 		return 0;
 	if (path_below(s.root_path, p->path))

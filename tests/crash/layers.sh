@@ -1,6 +1,6 @@
 #!/bin/sh
 # Power cuts while a run writes: the file system with the layer is shut down
-# without its log at a random time, and what was not on it is lost. After a new
+# without its log at a random time, and writes that are not on it are lost. After a new
 # mount, under another boot id, no apply without a consent may write a damaged
 # file over the user's: with NUL bytes, half of its lines, or none. TAP; for
 # root, on images of its own.

@@ -1,4 +1,4 @@
-/* guard/timeline/timeline.c: what is written is read; a torn end is cut off. */
+/* guard/timeline/timeline.c: records are read as written; a torn end is cut. */
 /* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
