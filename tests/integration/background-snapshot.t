@@ -12,9 +12,10 @@ for d in $(seq 110); do
 	done
 done
 
+# A process that has ended may wait for its parent (Z) a little longer.
 keeper() {
-	grep -lx guard-keeper /proc/[0-9]*/comm 2>"$T/meanwhile" |
-		sed -n 's,/proc/\([0-9]*\)/comm,\1,p'
+	grep -l '(guard-keeper) [^Z]' /proc/[0-9]*/stat 2>"$T/meanwhile" |
+		sed -n 's,/proc/\([0-9]*\)/stat,\1,p'
 }
 mkfifo "$T/go"
 # begin COMMANDS: starts a run whose snapshot is stopped in the middle.
