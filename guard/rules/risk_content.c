@@ -368,7 +368,7 @@ static size_t judge_lines(const struct risk_rule *rule, enum risk_as as,
 {
 	size_t matches;
 
-	if (as == AS_VENV) {
+	if (as == AS_VENV || as == AS_REPOSITORY) {
 		risk_lines_compare_bytes(now, old);
 		risk_lines_compare_bytes(old, now);
 	} else {
@@ -446,7 +446,7 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 	parse_old(format, old, &before, ret);
 	if (judge_lines(rule, as, comment_of(path_name(path), format), &before,
 			&after, ret) ||
-	    as == AS_STATE || as == AS_VENV)
+	    as == AS_STATE || as == AS_VENV || as == AS_REPOSITORY)
 		return;
 	/* New instructions are followed, whatever they say. */
 	risk_add(ret, rule,

@@ -54,6 +54,7 @@ enum risk_as {
 	AS_PRECOMMIT,
 	AS_PROSE, /* instructions for agents */
 	AS_PYTHON,
+	AS_REPOSITORY, /* texts that git keeps in a repository */
 	AS_SHAPE, /* settings of an unknown name */
 	AS_SHELL, /* configure, m4 */
 	AS_STATE, /* the view of an editor, beside its settings */

@@ -9,18 +9,29 @@
 #include "base/path.h"
 #include "guard/rules/risk_private.h"
 
-/* Names in a repository that git obeys. */
+/* Names in a repository that git obeys. "X/": all below X. */
 static bool is_obeyed(const char *rest)
 {
-	static const char *const names[] = {"config", "config.worktree",
-					    "commondir", "info/attributes",
-					    "objects/info/alternates"};
-	size_t i;
+	static const char *const names[] = {"config",
+					    "config.worktree",
+					    "commondir",
+					    "packed-refs",
+					    "info/attributes",
+					    "info/grafts",
+					    "objects/info/alternates",
+					    "hooks/",
+					    "modules/",
+					    "rebase-merge/",
+					    "refs/replace/",
+					    NULL};
+	const char *const *name;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(rest, names[i]) == 0)
+	for (name = names; *name; name++)
+		if (path_ends(*name, "/")
+			    ? strncmp(rest, *name, strlen(*name)) == 0
+			    : strcmp(rest, *name) == 0)
 			return true;
-	return path_below(rest, "hooks") || path_below(rest, "modules");
+	return false;
 }
 
 static bool is_repository(const struct risk_file *f, const char *dir)
@@ -79,22 +90,24 @@ char *risk_hooks_dir(const struct buf *config)
 
 char *risk_repository_path(const struct risk_file *f)
 {
-	const char *slash = f->path;
+	/* In a .git only those of submodules, whose names may have slashes. */
+	size_t own = path_part_end(f->path, ".git");
+	const char *slash = f->path + own;
 
 	if (f->hooks && path_below(f->path, f->hooks))
 		return path_join(".git/hooks", path_rest(f->path, f->hooks));
-	if (!f->exists || path_has_part(f->path, ".git"))
+	if (!f->exists || (own && strncmp(slash, "/modules/", 9) != 0))
 		return NULL;
-	if (is_obeyed(f->path) && is_repository(f, ""))
+	if (!own && is_obeyed(f->path) && is_repository(f, ""))
 		return path_join(".git", f->path);
-	while ((slash = strchr(slash, '/'))) {
+	for (slash += own ? 8 : 0; (slash = strchr(slash, '/')); slash++) {
 		auto_free char *dir =
 			mem_strndup(f->path, (size_t)(slash - f->path));
-		auto_free char *git = path_join(dir, ".git");
+		auto_free char *git = path_join(own ? "" : dir, ".git");
 
-		slash++;
-		if (is_obeyed(slash) && is_repository(f, dir))
-			return path_join(git, slash);
+		if (is_obeyed(slash + 1) && is_repository(f, dir) &&
+		    !(own && path_below(slash + 1, "modules")))
+			return path_join(git, slash + 1);
 	}
 	return NULL;
 }

@@ -61,6 +61,7 @@ static const char *const classes[] = {
 	[AS_PRECOMMIT] = "precommit",
 	[AS_PROSE] = "prose",
 	[AS_PYTHON] = "python",
+	[AS_REPOSITORY] = "repository",
 	[AS_SHAPE] = "shape",
 	[AS_SHELL] = "shell",
 	[AS_STATE] = "state",

@@ -547,14 +547,24 @@ static bool read_sample(void *arg, bool now, struct buf *to)
 	return side->bytes != NULL;
 }
 
-/* vendor/lib is a repository, whatever its name. */
+/* vendor/lib is a repository, whatever its name, and that of a submodule a/b.
+ */
 static bool exists_in_vendor(void *arg, const char *path)
 {
+	static const char *const paths[] = {"vendor/lib/HEAD",
+					    "vendor/lib/objects",
+					    "vendor/lib/refs",
+					    ".git/modules/a/b/HEAD",
+					    ".git/modules/a/b/refs",
+					    ".git/modules/a/b/objects",
+					    NULL};
+
 	(void)arg;
-	return strcmp(path, "vendor/lib/HEAD") == 0 ||
-	       strcmp(path, "vendor/lib/objects") == 0 ||
-	       strcmp(path, "vendor/lib/refs") == 0;
+	return mem_list_has(paths, path);
 }
+
+#define HASH "0123456789012345678901234567890123456789"
+#define IN_B ".git/modules/a/b/"
 
 #define PYC "m/__pycache__/a.cpython-311.pyc"
 #define PYC_HEAD "\xa7\r\r\n\0\0\0\0ABCD\1\0\0\0"
@@ -579,6 +589,34 @@ static void kinds_and_bytes_are_judged_beside_harmless_ones(void **state)
 		 HAS("[core]\n\tfilemode = true\n"), NULL},
 		{"vendor/else/config", HAS("[core]\n"),
 		 HAS("[core]\n\tfsmonitor = evil\n"), NULL},
+		{IN_B "hooks/pre-push", ABSENT, HAS("x\n"), "git-hook"},
+		{IN_B "hooks/pre-push.sample", ABSENT, HAS("x\n"), NULL},
+		{IN_B "config", HAS(""), HAS("[core]\n\tpager = x\n"),
+		 "git-command"},
+		{IN_B "config", HAS(""), HAS("[core]\n\tbare = false\n"), NULL},
+		{IN_B "refs/heads/config", ABSENT, HAS(HASH), NULL},
+		{IN_B "refs/replace/" HASH, ABSENT, HAS(HASH), "git-history"},
+		{IN_B "rebase-merge/git-rebase-todo", ABSENT, HAS("x e\n"),
+		 "git-todo"},
+		{".git/modules/a/else/config", HAS(""),
+		 HAS("[core]\n\tpager = x\n"), NULL},
+		{".git/packed-refs", HAS(HASH " refs/heads/a\n"),
+		 HAS(HASH " refs/heads/a\n" HASH " refs/replace/" HASH "\n"),
+		 "git-history"},
+		{".git/packed-refs", HAS(HASH " refs/heads/a\n"),
+		 HAS(HASH " refs/heads/a\n" HASH " refs/heads/replace\n"),
+		 NULL},
+		{".git/packed-refs", HAS(HASH " refs/replace/" HASH "\n"),
+		 HAS(HASH " refs/replace/" HASH "\n"), NULL},
+		{".git/rebase-merge/git-rebase-todo", HAS("pick 1 a\n"),
+		 HAS("pick 1 a\nexec ./evil\n"), "git-todo"},
+		{".git/worktrees/w/rebase-merge/git-rebase-todo", ABSENT,
+		 HAS("  x ./evil\n"), "git-todo"},
+		{".git/rebase-merge/git-rebase-todo", ABSENT,
+		 HAS("pick 1 exec\n"), NULL},
+		{"sub/.git", HAS("gitdir: ../.git/modules/s\n"),
+		 HAS("gitdir: ../evil\n"), "git-directory"},
+		{"worktree/.git", ABSENT, HAS("gitdir: /e\n"), "git-directory"},
 		{"lib/a.pth", HAS("../src\n"), HAS("../src\nimport evil\n"),
 		 "language-start"},
 		{"lib/a.pth", HAS("../src\n"), HAS("../src\n"), NULL},
@@ -619,6 +657,87 @@ static void kinds_and_bytes_are_judged_beside_harmless_ones(void **state)
 			  : risks_worst(&r) < RISK_HIGH)
 			continue;
 		print_error("%zu: %s has %s\n", i, s->path,
+			    r.count ? r.items[0].id : "no risk");
+		wrong++;
+	}
+	assert_int_equal(wrong, 0);
+}
+
+/* "KEY = VALUE" in .git/config, below a section of the key's first part. */
+static void keys_of_git_are_judged_by_what_they_do(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *id; /* NULL: harmless */
+	} keys[] = {
+		{"[lfs \"customtransfer.a\"]\npath = ./e", "git-command"},
+		{"[lfs \"customtransfer.a\"]\nargs = e", "git-command"},
+		{"[lfs]\nstandalonetransferagent = e", "git-command"},
+		{"[lfs \"https://e.org\"]\nstandalonetransferagent = e",
+		 "git-command"},
+		{"[lfs]\nconcurrenttransfers = 3", NULL},
+		{"[imap]\ntunnel = ./e", "git-command"},
+		{"[imap]\nhost = e.org", "git-elsewhere"},
+		{"[imap]\npreformattedHTML = true", NULL},
+		{"[trailer \"a\"]\ncommand = ./e", "git-command"},
+		{"[trailer \"a\"]\ncmd = ./e", "git-command"},
+		{"[trailer \"a\"]\nifexists = replace", NULL},
+		{"[gpg \"ssh\"]\nprogram = ./e", "git-command"},
+		{"[instaweb]\nmodulepath = ./e", "git-command"},
+		{"[svn]\nauthorsProg = ./e", "git-command"},
+		{"[sendemail]\nsmtpServer = ./e", "git-elsewhere"},
+		{"[sendemail \"a\"]\nsmtpServerOption = -e", "git-elsewhere"},
+		{"[sendemail]\nbcc = e@e.org", "git-elsewhere"},
+		{"[sendemail]\nannotate = true", NULL},
+		{"[branch \"a\"]\npushRemote = evil", "git-elsewhere"},
+		{"[branch \"a\"]\nremote = evil", "git-elsewhere"},
+		{"[branch \"a\"]\nremote = evil # = origin", "git-elsewhere"},
+		{"[branch \"a\"]\nremote = ../e", "git-elsewhere"},
+		{"[branch \"a\"] remote = evil", "git-elsewhere"},
+		{"[branch \"a\"]\nremote = origin", NULL},
+		{"[branch \"a\"]\nremote = .", NULL},
+		{"[branch \"a\"]\nmerge = refs/heads/a", NULL},
+		{"[branch \"a\"]\nrebase = true", NULL},
+		{"[remote]\npushDefault = evil", "git-elsewhere"},
+		{"[remote \"origin\"]\npushurl = e", "git-elsewhere"},
+		{"[remote \"origin\"]\npush = +refs/*:refs/*", "git-elsewhere"},
+		{"[remote \"origin\"]\nmirror = true", "git-elsewhere"},
+		{"[remote \"origin\"]\nprune = true", NULL},
+		{"[url \"e\"]\npushInsteadOf = a", "git-elsewhere"},
+		{"[http]\ncurloptResolve = a:443:1.2.3.4", "git-elsewhere"},
+		{"[http \"https://a\"]\nproxy = e", "git-elsewhere"},
+		{"[http]\nextraHeader = a", "git-elsewhere"},
+		{"[http]\nsslVerify = false", "git-elsewhere"},
+		{"[http]\npostBuffer = 1", NULL},
+		{"[credential \"https://a\"]\nhelper = e", "git-command"},
+		{"[credential]\nusername = e", "git-elsewhere"},
+		{"[protocol]\nallow = always", "git-elsewhere"},
+		{"[protocol]\nversion = 2", NULL},
+		{"[transfer]\nfsckObjects = false", "git-elsewhere"},
+		{"[transfer]\nunpackLimit = 1", NULL},
+		{"[receive]\ndenyCurrentBranch = ignore", "git-elsewhere"},
+		{"[bundle]\nuri = e", "git-elsewhere"},
+		{"[core]\nprotectNTFS = false", "git-elsewhere"},
+		{"[core]\nautocrlf = true", NULL},
+		{"[user]\nsigningkey = e", "git-elsewhere"},
+		{"[user]\nemail = a@b.org", NULL},
+		{"[submodule \"a\"]\nupdate = !e", "git-command"},
+		{"[submodule \"a\"]\nactive = true", NULL},
+		{"[uploadpack]\npackObjectsHook = e", "git-command"},
+		{"[pull]\nrebase = true", NULL},
+	};
+	size_t wrong = 0, i;
+
+	(void)state;
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		AUTO(risks) struct risks r = {0};
+
+		judge(".git/config", "", keys[i].text, &r);
+		if (keys[i].id ? risks_worst(&r) == RISK_CRITICAL &&
+					 strcmp(r.items[0].id, keys[i].id) == 0
+			       : risks_worst(&r) < RISK_HIGH)
+			continue;
+		print_error("%s has %s\n", keys[i].text,
 			    r.count ? r.items[0].id : "no risk");
 		wrong++;
 	}
@@ -978,6 +1097,7 @@ int main(void)
 		cmocka_unit_test(keys_are_known_by_their_issuers),
 		cmocka_unit_test(
 			kinds_and_bytes_are_judged_beside_harmless_ones),
+		cmocka_unit_test(keys_of_git_are_judged_by_what_they_do),
 		cmocka_unit_test(a_long_line_in_a_source_is_named),
 		cmocka_unit_test(a_risk_has_the_line_that_shows_it),
 		cmocka_unit_test(a_file_that_is_too_large_is_not_examined),
