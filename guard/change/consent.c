@@ -218,6 +218,7 @@ void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 					"would be %s, and has no other copy%s",
 					copy->deleted  ? "deleted"
 					: copy->in_git ? "applied"
+					: copy->partly ? "overwritten in part"
 						       : "overwritten",
 					copy->in_git
 						? " but in .git, which is "

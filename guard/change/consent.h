@@ -19,6 +19,7 @@ struct consent_copy {
 	char *dir; /* the topmost directory that is deleted with it, or NULL */
 	bool deleted;
 	bool in_git; /* the run has a copy in a .git, which is left out */
+	bool partly; /* only a part is overwritten */
 };
 
 struct changes_root;

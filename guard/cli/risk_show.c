@@ -117,15 +117,20 @@ static void look_at(struct first_look *l, const struct view_entry *e)
 		{.level = RISK_CRITICAL,
 		 .id = "work-lost",
 		 .text = (char *)"loses work that was never committed"},
+		{.level = RISK_CRITICAL,
+		 .id = "no-copy",
+		 .text = (char *)"is overwritten in part, and has no other "
+				 "copy"},
 	};
 	const struct change *c = e->change;
-	bool overwritten = view_is_lost(e) && c->now.mode;
+	bool overwritten = view_is_lost(e) && (c->now.mode || e->partly);
 	size_t k, more = 0, lines = 0;
 
 	for (k = 0; k < e->risks.count + overwritten; k++) {
-		const struct risk *r = k < e->risks.count
-					       ? &e->risks.items[k]
-					       : &lost[e->loss == LOSS_WORK];
+		const struct risk *r =
+			k < e->risks.count
+				? &e->risks.items[k]
+				: &lost[e->partly ? 2 : e->loss == LOSS_WORK];
 		struct risk shown = *r;
 
 		if (r->level < l->least ||

@@ -318,7 +318,8 @@ void fold_make(struct view *v, bool full)
 void fold_entry_text(const struct view_entry *e, struct buf *to)
 {
 	if (e->loss == LOSS_NO_COPY)
-		buf_add_text(to, "  !! no other copy");
+		buf_printf(to, "  !! %sno other copy",
+			   e->partly ? "overwritten in part, " : "");
 	else if (e->loss == LOSS_WORK)
 		buf_add_text(to, "  !! uncommitted work");
 	if (view_is_unread(e))

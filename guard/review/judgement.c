@@ -174,6 +174,7 @@ static void list_copies(const struct view *v, const char *root,
 		copy->dir = dir ? path_join(root, dir) : NULL;
 		copy->deleted = !c->now.mode;
 		copy->in_git = e->in_git;
+		copy->partly = e->partly;
 	}
 }
 

@@ -21,6 +21,9 @@
 #define BLOCK 4096u
 #define BLOCKS 64u
 
+/* Both sides are read in such pieces. */
+#define PIECE (1u << 14)
+
 static void loss_ref_free(struct loss_ref *r)
 {
 	free(r->text);
@@ -156,6 +159,7 @@ struct judge {
 	/* Names of new objects of git-annex and git-lfs in left_out. */
 	struct pathset objects;
 	bool in_git; /* the last file has a copy in left_out alone */
+	bool partly; /* the last file was overwritten in part */
 	uint64_t left; /* bytes that may be read */
 };
 
@@ -307,7 +311,7 @@ static uint64_t hash_start(int fd)
 static bool is_equal_result(struct judge *j, struct result *r, int fd,
 			    uint64_t start)
 {
-	unsigned char x[1 << 14], y[1 << 14];
+	unsigned char x[PIECE], y[PIECE];
 	struct err ignored;
 	auto_close int now = -1;
 	ssize_t got, other;
@@ -405,6 +409,109 @@ static bool has_other_blocks(const struct judge *j, const struct change *c,
 	return other > same;
 }
 
+/* --- files overwritten in part --- */
+
+/* Bytes in a row that are others than before, but for a few. */
+#define OVERWRITTEN_BINARY 8
+#define OVERWRITTEN_LINES 16 /* of a text, the end of a line among them */
+#define OVERWRITTEN_TEXT 256
+
+struct overwriting {
+	bool binary; /* has a NUL before the run */
+	bool new_nul; /* a text has one now */
+	bool found;
+	size_t run, lines; /* of the current row */
+	uint64_t cut_lines; /* in the bytes behind the new end */
+};
+
+/* At the same offsets: an edit moves the bytes behind it, a write in place does
+ * not. */
+static void compare_in_place(struct overwriting *o, const unsigned char *old,
+			     const unsigned char *now, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (old[i] == now[i]) {
+			o->run -= o->run < 4 ? o->run : 4;
+			o->lines = o->run ? o->lines : 0;
+			continue;
+		}
+		o->lines += old[i] == '\n' || now[i] == '\n';
+		o->run++;
+		o->found |= o->run >= (o->binary  ? OVERWRITTEN_BINARY
+				       : o->lines ? OVERWRITTEN_LINES
+						  : OVERWRITTEN_TEXT);
+	}
+}
+
+/* A transaction of SQLite, which counts them in the header but for those of a
+ * write-ahead log. */
+static bool is_transaction(const unsigned char *old, const unsigned char *now,
+			   uint64_t now_size)
+{
+	size_t page = (size_t)old[16] << 8 | old[17];
+
+	return memcmp(old, "SQLite format 3", 16) == 0 &&
+	       memcmp(old, now, 18) == 0 &&
+	       (old[18] == 2 || memcmp(old + 24, now + 24, 4) != 0) &&
+	       now_size % (page > 1 ? page : 65536) == 0;
+}
+
+static size_t count_bytes(const unsigned char *at, size_t len, char byte)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < len; i++)
+		n += at[i] == (unsigned char)byte;
+	return n;
+}
+
+/* Whether bytes of the file are gone that an edit does not remove: a binary
+ * file has others at their place or is shorter, a text has them at the same
+ * length, has a NUL, or was cut off. */
+static bool is_partly_overwritten(struct judge *j, const struct change *c,
+				  const char *path, uint64_t size)
+{
+	unsigned char x[PIECE], y[PIECE], last_old = 0, last_now = 0;
+	struct overwriting o = {0};
+	struct err ignored;
+	auto_close int old =
+		changes_open(j->view->root, c->path, false, &ignored);
+	auto_close int now = changes_open(j->view->root, path, true, &ignored);
+	bool shorter = size < c->old.size;
+	bool in_place = size == c->old.size;
+	uint64_t at;
+
+	if (old < 0 || now < 0)
+		return false;
+	for (at = 0; at < c->old.size && j->left && !o.new_nul; at += PIECE) {
+		ssize_t a = fd_read(old, x, sizeof(x));
+		ssize_t b = fd_read(now, y, sizeof(y));
+		size_t len = (size_t)(a < b ? a : b);
+
+		if (a <= 0 || b < 0)
+			break;
+		if (!at && a >= 100 && b >= 100 && is_transaction(x, y, size))
+			return false;
+		j->left -= (uint64_t)a < j->left ? (uint64_t)a : j->left;
+		o.binary |= memchr(x, '\0', (size_t)a) != NULL;
+		o.new_nul = !o.binary && memchr(y, '\0', (size_t)b);
+		if (o.binary || in_place)
+			compare_in_place(&o, x, y, len);
+		else if (memcmp(x, y, len) != 0)
+			shorter = false;
+		o.cut_lines += count_bytes(x + len, (size_t)a - len, '\n');
+		if (b)
+			last_now = y[b - 1];
+		last_old = x[a - 1];
+	}
+	if (o.found || o.new_nul)
+		return true;
+	return shorter && (o.binary || o.cut_lines >= LINES_LEAST ||
+			   (last_old == '\n' && last_now != '\n'));
+}
+
 /* What is at the file's place, or where it was moved: "" and mode 0 nothing. */
 static const char *find_successor(const struct view *v, const struct change *c,
 				  const struct change_side **ret)
@@ -419,8 +526,22 @@ static const char *find_successor(const struct view *v, const struct change *c,
 	return c->path;
 }
 
+/* Whether a line is gone; else they are in another order. */
+static bool lacks_lines(const struct buf *old, const struct buf *now)
+{
+	struct lines o = {0}, n = {0};
+	bool lacks;
+
+	split_lines(old, &o);
+	split_lines(now, &n);
+	lacks = count_common(&o, &n, NULL) < o.count;
+	VEC_FREE(&o);
+	VEC_FREE(&n);
+	return lacks;
+}
+
 /* A text, or a file small enough to be compared as one. */
-static bool is_replaced(const struct judge *j, const struct gitcopies *git,
+static bool is_replaced(struct judge *j, const struct gitcopies *git,
 			const struct change *c, const struct buf *old)
 {
 	AUTO(buf) struct buf now = {0}, head = {0};
@@ -437,12 +558,19 @@ static bool is_replaced(const struct judge *j, const struct gitcopies *git,
 	if (!side->size)
 		return true;
 	if (c->old.size > LOSS_TEXT_MAX || side->size > LOSS_TEXT_MAX ||
-	    has_early_nul(old))
-		return has_other_blocks(j, c, path, side->size);
-	if (changes_read(j->view->root, path, side->mode, true, &now,
-			 &ignored) < 0)
+	    has_early_nul(old)) {
+		if (has_other_blocks(j, c, path, side->size))
+			return true;
+	} else if (changes_read(j->view->root, path, side->mode, true, &now,
+				&ignored) < 0 ||
+		   loss_of_lines(old, tracked ? &head : NULL, &now)) {
 		return true;
-	return loss_of_lines(old, tracked ? &head : NULL, &now);
+	} else if (!lacks_lines(old, &now)) {
+		return false;
+	}
+	j->partly = !gitcopies_is_tracked(git, c->path) &&
+		    is_partly_overwritten(j, c, path, side->size);
+	return j->partly;
 }
 
 static enum gitcopy find_copy(struct judge *j, const struct gitcopies *git,
@@ -477,7 +605,7 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	enum gitcopy copy;
 	struct err ignored;
 
-	j->in_git = false;
+	j->in_git = j->partly = false;
 	if (is_moved(j->view, c))
 		return LOSS_COPIED;
 	if (!j->nests.count)
@@ -662,6 +790,7 @@ void loss_judge(struct view *v, const char *path, struct losses *ret)
 						   ? LOSS_COPIED
 						   : judge_file(&j, c);
 			v->items[i].in_git = j.in_git;
+			v->items[i].partly = j.partly;
 		}
 		if (j.left_out.count && !(c->flags & CHANGE_GIT) &&
 		    c->kind != CHANGE_META && is_content_left(&j, c, 0)) {

@@ -103,6 +103,7 @@ struct match {
 	enum loss loss; /* LOSS_NONE: of any */
 	enum risk_level level; /* the worst of its risks; RISK_NONE: any */
 	bool deleted; /* only files that are deleted */
+	bool partly; /* only files that are overwritten in part */
 	bool repository; /* only deleted repositories; else none of them */
 };
 
@@ -121,7 +122,8 @@ static bool is_wanted(const struct match *m, const struct view_entry *e)
 		(e->risks.count && strcmp(e->risks.items[0].id, m->id) == 0)) &&
 	       (!m->loss || e->loss == m->loss) &&
 	       (!m->level || risks_worst(&e->risks) == m->level) &&
-	       (!m->deleted || !e->change->now.mode);
+	       (!m->deleted || !e->change->now.mode) &&
+	       (!m->partly || e->partly);
 }
 
 /* The number of wanted entries from i on in the topmost directory of the i-th.
@@ -283,9 +285,12 @@ static void add_losses(const struct judgement *j, struct verdict *v)
 	static const struct match copies = {.loss = LOSS_NO_COPY};
 	static const struct match deleted_copies = {.loss = LOSS_NO_COPY,
 						    .deleted = true};
+	static const struct match parts = {.loss = LOSS_NO_COPY,
+					   .partly = true};
 	static const struct match work = {.loss = LOSS_WORK};
 	size_t n = count_entries(j, &copies);
 	size_t deleted = count_entries(j, &deleted_copies);
+	bool partly = count_entries(j, &parts) == n;
 
 	add_loss(j, &repositories, "repository-deleted", RISK_CRITICAL,
 		 "repository",
@@ -294,8 +299,12 @@ static void add_losses(const struct judgement *j, struct verdict *v)
 			 : "deleted, with their histories",
 		 "deleted with history", v);
 	add_loss(j, &copies, "no-copy", RISK_CRITICAL,
-		 deleted == n ? "deleted file" : "lost file",
-		 n == 1 ? "has no other copy" : "have no other copy",
+		 partly		? "file"
+		 : deleted == n ? "deleted file"
+				: "lost file",
+		 partly	  ? "overwritten in part, no other copy"
+		 : n == 1 ? "has no other copy"
+			  : "have no other copy",
 		 n == 1 ? "only copy" : "only copies", v);
 	add_loss(j, &work, "work-lost", RISK_CRITICAL, "file",
 		 "lost uncommitted work", "lost work", v);

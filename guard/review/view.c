@@ -278,6 +278,7 @@ void view_copy_judgement(struct view *to, const struct view *from)
 		if (!f)
 			continue;
 		e->loss = f->loss;
+		e->partly = f->partly;
 		e->judged = f->judged;
 		risks_copy(&e->risks, &f->risks);
 	}

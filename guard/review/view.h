@@ -32,8 +32,8 @@ enum loss {
 	LOSS_UNKNOWN, /* no repository to compare with, or not examined */
 	LOSS_HOME, /* deleted from the home directory, which has no git */
 	LOSS_WORK, /* lines or bytes that were never committed */
-	LOSS_NO_COPY, /* the only copy is deleted, emptied, replaced, left out
-		       */
+	LOSS_NO_COPY, /* the only copy is deleted, emptied, replaced,
+			 overwritten in part, left out */
 };
 
 /* Flags of a change in the view of a plan. SHOWN: a step that is never folded
@@ -51,6 +51,7 @@ struct view_entry {
 	bool late; /* judged while the texts were printed */
 	bool moved_across; /* unchanged, to another root of the run */
 	bool in_git; /* LOSS_NO_COPY: the run has a copy in a .git alone */
+	bool partly; /* LOSS_NO_COPY: only a part of it is overwritten */
 	enum loss loss;
 };
 

@@ -81,6 +81,72 @@ verdict 'mkdir kept; mv notes.txt kept; cp .env kept/env; rm .env'
 is "$(cat "$T/verdict")" '' 'a moved and a copied file are not lost'
 dropped
 
+# Only copies of which a part is overwritten in place or cut off, and ordinary
+# changes: each on files of its own, all in one run.
+mkdir parts
+cat >.git/fill.py <<'FILL'
+import os, random, sqlite3
+random.seed(1)
+for d in ["parts/" + k + n for k in ["lost", "kept"] for n in "0123456789"]:
+    os.makedirs(d, exist_ok=True)
+    with open(d + "/text", "w") as f:
+        f.writelines("%d is a line of these notes\n" % i for i in range(200))
+    with open(d + "/photo", "wb") as f:
+        f.write(random.randbytes(50000))
+    db = sqlite3.connect(d + "/rows.db")
+    db.execute("create table t (a, b)")
+    db.executemany("insert into t values (?, ?)",
+                   [(i, "x" * 99) for i in range(500)])
+    db.commit()
+FILL
+cat >.git/parts.sh <<'PARTS'
+over() { dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
+cd parts || exit
+head -c 3000 /dev/zero | over lost0/photo 20000
+head -c 16 /dev/zero | over lost1/photo 0
+truncate -s 40000 lost2/photo
+head -c 100 /dev/zero | over lost3/rows.db 0
+head -c 6000 /dev/zero | over lost4/rows.db 8192
+head -c 50 /dev/zero | over lost5/text 100
+yes '' | head -c 90 | over lost6/text 1000
+truncate -s 4000 lost7/text
+head -n 150 lost8/text >x
+cat x >lost8/text
+mv lost9/photo lost9/moved; head -c 3000 /dev/zero | over lost9/moved 99
+head -c 9 /dev/urandom >>kept0/photo; echo more >>kept0/text
+sed -i 10,40s/notes/words/ kept1/text
+sed -i '10,20d; 30iinserted' kept2/text
+sort -r kept3/text >x; cat x >kept3/text
+sed -i \$d kept4/text
+python3 -c 'import sqlite3
+db = sqlite3.connect("kept5/rows.db")
+db.execute("update t set b = ? where a < 50", ("y" * 99,))
+db.commit()'
+cp kept6/photo kept6/copy; head -c 3000 /dev/zero | over kept6/photo 99
+cat kept7/photo >x; cat x >kept7/photo; touch kept7/text
+printf 199 | over kept8/text 0
+rm x
+PARTS
+python3 .git/fill.py
+verdict 'sh .git/parts.sh'
+is "$(sed -n 1p "$T/verdict")" \
+	' !! 10 files overwritten in part, no other copy: parts/ (10)' \
+	'parts of only copies that are overwritten in place are lost'
+guard diff --full --no-pager >"$T/diff" 2>/dev/null
+is "$(grep '  !! overwritten in part, no other copy' "$T/diff" |
+	sed 's,.*parts/\(.....\)/.*,\1,' | sort -u | tr '\n' ' ')" \
+	'lost0 lost1 lost2 lost3 lost4 lost5 lost6 lost7 lost8 ' \
+	'each of them is named in lists, and no ordinary change is'
+gives 1 'apply -y asks for them' guard apply -y "$run"
+says "$err" 'needs your consent: 10 files have no other copy'
+gives 1 'for a single one, too' guard apply -y "$run" parts/lost5
+says "$err" 'would be overwritten in part, and has no other copy'
+gives 0 'not for the others' guard apply -y "$run" parts/kept1 parts/kept5
+gives 0 'a path with consent is applied' \
+	guard apply --yes-to parts/lost0/photo -y "$run" parts/lost0
+dropped
+rm -r parts
+
 mkdir -p ~/photos/2019 ~/.cache
 for name in a b c d; do echo $name >~/photos/2019/$name; done
 echo cache >~/.cache/file
