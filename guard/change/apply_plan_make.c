@@ -207,7 +207,6 @@ static int plan_root(struct apply_plan *a, size_t index,
 	auto_free char *above = home ? NULL : risk_above(path);
 	auto_free char *hooks =
 		home ? NULL : consent_hooks_dir(store, &root->now.root);
-	AUTO(risk_links) struct risk_links links = {0};
 	AUTO(snapshot) struct snapshot begun = {0};
 	struct consent_root consent = {
 		.consent = &a->consent,
@@ -217,7 +216,6 @@ static int plan_root(struct apply_plan *a, size_t index,
 		.path = path,
 		.above = above,
 		.hooks = hooks,
-		.links = &links,
 		.home = home,
 		.changes = &a->changes.roots[index],
 	};
@@ -233,8 +231,6 @@ static int plan_root(struct apply_plan *a, size_t index,
 	    catalog_load(store, a->p->session.roots[index].base, &begun,
 			 &ignored) == 0)
 		consent.begun = &begun.root;
-	if (!home)
-		consent_find_links(store, &root->now.root, &links);
 	return plan_root_by(a, index, resolve, &consent, err);
 }
 

@@ -364,6 +364,8 @@ int changes_load_by(const struct session *s, const struct state *state,
 			/* An empty layer needs no rules. */
 			if (!root->home && root->list.count)
 				root->above = risk_above(path);
+			root->references =
+				changes_references_new(path, s->home);
 			if (!i && !root->home)
 				mark_git_dir(path, &root->list);
 			continue;
@@ -422,6 +424,7 @@ void changes_free(struct changes *c)
 		free(root->prefix);
 		free(root->where);
 		free(root->above);
+		changes_references_free(root->references);
 	}
 	free(c->roots);
 	VEC_FREE(&c->across);

@@ -70,6 +70,7 @@ struct changes_root {
 	char *prefix; /* printed before its paths: "", "~/other/", "~/" */
 	char *where; /* for people: "", " in ~/other/"... */
 	char *above; /* risk_above() of the directory */
+	struct references *references; /* of changes_references() */
 	bool borrowed; /* changes_borrow(): owns the items and moves alone */
 	bool home; /* caches are not shown, and a .git is like the rest */
 	/* The changes in a .git are taken, too: a path names one. */
@@ -136,6 +137,12 @@ int changes_open(const struct changes_root *root, const char *path, bool now,
 		 struct err *err);
 /* Whether the path is a directory in the real directory. */
 bool changes_is_dir(const struct changes_root *root, const char *path);
+/* changes_refs.c: the files of the root that critical and high files of the
+ * user or of the run execute or read. Searched at the first call; as long as
+ * the root. */
+const struct risk_refs *changes_references(const struct changes_root *root);
+struct references *changes_references_new(const char *path, const char *home);
+void changes_references_free(struct references *r);
 /* Whether the layer or the real directory has the path. */
 bool changes_exists(const struct changes_root *root, const char *path);
 /* Larger files are not read. */

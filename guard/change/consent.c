@@ -89,39 +89,6 @@ char *consent_hooks_dir(struct store *store, const struct entry *tree)
 	return risk_hooks_dir(&config);
 }
 
-struct looked_tree {
-	struct store *store;
-	const struct entry *root;
-	struct tree top; /* most names are missing there */
-};
-
-static uint32_t look_in_tree(void *arg, const char *path, struct buf *target)
-{
-	struct looked_tree *t = arg;
-	auto_free char *first = mem_strndup(path, strcspn(path, "/"));
-	AUTO(entry) struct entry e = {0};
-	struct err ignored;
-
-	if (!tree_find(&t->top, first) ||
-	    tree_lookup(t->store, t->root, path, &e, &ignored) <= 0)
-		return 0;
-	if (S_ISLNK(e.mode))
-		buf_add_text(target, e.link);
-	return e.mode;
-}
-
-void consent_find_links(struct store *store, const struct entry *tree,
-			struct risk_links *ret)
-{
-	struct looked_tree t = {.store = store, .root = tree};
-	struct err ignored;
-
-	if (S_ISDIR(tree->mode) &&
-	    tree_load(store, &tree->content, &t.top, &ignored) >= 0)
-		risk_links_find(look_in_tree, &t, ret);
-	tree_free(&t.top);
-}
-
 /* --- only copies --- */
 
 /* A path that was named for it, or a deleted directory around it. */
@@ -280,7 +247,7 @@ static void judge_entry(const struct consent_root *root, const char *path,
 		.above = root->above,
 		.named = named,
 		.hooks = root->hooks,
-		.links = root->links,
+		.refs = changes_references(root->changes),
 		.torn = c && c->flags & CHANGES_TORN,
 		.read = read_entry,
 		.exists = entry_exists,

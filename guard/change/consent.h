@@ -48,7 +48,6 @@ struct consent_root {
 	const char *path; /* absolute, of the root */
 	const char *above; /* risk_above(path), or NULL */
 	const char *hooks; /* consent_hooks_dir(now), or NULL */
-	const struct risk_links *links; /* consent_find_links(now) */
 	/* Before the run: a file that it lacks was made by the run, and applied
 	 * since then. NULL: unknown. */
 	const struct entry *begun;
@@ -74,9 +73,6 @@ void consent_refuse_copies(const struct consent_root *root, struct plan *plan);
 char **consent_excepted(const struct consent *c, const char *root);
 /* risk_hooks_dir() of the repository in a tree. */
 char *consent_hooks_dir(struct store *store, const struct entry *tree);
-/* risk_links_find() in a tree. */
-void consent_find_links(struct store *store, const struct entry *tree,
-			struct risk_links *ret);
 /* Whether this text is "all" or the id of a rule that asks for a consent. */
 bool consent_is_rule(const char *text);
 /* The paths of a list below a root, relative to it, NULL-terminated; to free

@@ -674,7 +674,7 @@ static bool is_content_left(const struct judge *j, const struct change *c,
 	if (S_ISLNK(c->now.mode)) {
 		path = path_below(at, j->path)
 			       ? mem_strdup(path_rest(at, j->path))
-			       : risk_links_follow(c->path, at);
+			       : risk_refs_follow(c->path, at);
 		c = path ? FIND_BY_PATH(path, j->all->items, j->all->count,
 					path)
 			 : NULL;

@@ -40,7 +40,6 @@ void view_free(struct view *v)
 	twins_free(&v->twins);
 	view_clear_folds(v);
 	free(v->hooks);
-	risk_links_free(&v->links);
 	*v = (struct view){0};
 }
 
@@ -315,23 +314,6 @@ static bool judged_side_exists(void *arg, const char *path)
 	return changes_exists(f->root, path);
 }
 
-/* For risk_links_find(). */
-static uint32_t look_here(void *arg, const char *path, struct buf *target)
-{
-	const struct changes_root *root = *(const struct changes_root **)arg;
-	struct err ignored;
-	auto_close int fd = beneath_open(root->lower_fd, path,
-					 O_PATH | O_NOFOLLOW, 0, &ignored);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return 0;
-	if (S_ISLNK(st.st_mode))
-		(void)changes_read(root, path, st.st_mode, false, target,
-				   &ignored);
-	return st.st_mode;
-}
-
 /* Reads what files of other names are executed, once. */
 static void know_places(struct view *v)
 {
@@ -346,8 +328,6 @@ static void know_places(struct view *v)
 	    changes_read(root, ".git/config", S_IFREG, false, &config,
 			 &ignored) >= 0)
 		v->hooks = risk_hooks_dir(&config);
-	if (root->lower_fd >= 0)
-		risk_links_find(look_here, &root, &v->links);
 }
 
 /* The names in the directory below the layer that the run did not delete. */
@@ -426,7 +406,7 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 		.above = v->root->above,
 		.named = named,
 		.hooks = v->hooks,
-		.links = &v->links,
+		.refs = changes_references(v->root),
 		.acl = (c->flags & CHANGE_ACL) != 0,
 		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
 		.special = (c->flags & CHANGE_SETID) != 0,
@@ -442,7 +422,6 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 bool view_is_suspect(struct view *v, const struct view_entry *e)
 {
 	const struct change *c = e->change;
-	size_t i;
 
 	if (e->judged || !c->now.mode || c->flags & CHANGES_TORN)
 		return !e->judged;
@@ -450,10 +429,10 @@ bool view_is_suspect(struct view *v, const struct view_entry *e)
 	    (v->home && changes_is_cache(c->path)))
 		return false;
 	know_places(v);
-	for (i = 0; i < v->links.count; i++)
-		if (path_below(c->path, v->links.items[i].target))
-			return true;
-	return v->root->above || (v->hooks && path_below(c->path, v->hooks)) ||
+	return v->root->above ||
+	       risk_refs_level(changes_references(v->root), c->path) >
+		       RISK_NOTE ||
+	       (v->hooks && path_below(c->path, v->hooks)) ||
 	       c->flags & (CHANGE_SETID | CHANGE_ACL | CHANGE_NODE) ||
 	       c->kind == CHANGE_TYPE || S_ISLNK(c->now.mode) ||
 	       (!c->old.mode && risk_by_shape(c->path)) ||

@@ -73,15 +73,17 @@ static void judge_generated(const struct risk_file *f,
 		risk_add(r, risk_rule("installed-changed"), RISK_NONE);
 }
 
-/* The rule for the names of the file and of its directories. */
+/* The rule for the names of the file and of its directories, or for what a
+ * reference makes of it. */
 static const struct risk_rule *find_name_rule(const struct risk_file *f,
-					      enum risk_as *ret_as)
+					      enum risk_as *ret_as,
+					      const struct risk_ref **ret_ref)
 {
 	const char *named = f->named ? f->named : f->path;
 	auto_free char *path = f->above ? path_join(f->above, named) : NULL;
 	const struct risk_rule *rule, *placed;
+	const struct risk_ref *ref;
 	enum risk_as placed_as;
-	size_t i;
 
 	if (S_ISDIR(f->now_mode))
 		return NULL;
@@ -91,23 +93,29 @@ static const struct risk_rule *find_name_rule(const struct risk_file *f,
 		*ret_as = placed_as;
 		rule = placed;
 	}
-	for (i = 0; f->links && i < f->links->count; i++) {
-		auto_free char *linked = NULL;
-
-		if (!path_below(f->path, f->links->items[i].target))
-			continue;
-		linked = path_join(
-			f->links->items[i].path,
-			path_rest(f->path, f->links->items[i].target));
-		placed = risk_name_rule(linked, &placed_as);
-		if (placed && (!rule || placed->level > rule->level)) {
-			*ret_as = placed_as;
-			rule = placed;
-		}
+	placed = risk_refs_rule(f->refs, f->path, &placed_as, &ref);
+	if (placed && (!rule || placed->level > rule->level)) {
+		*ret_as = placed_as;
+		*ret_ref = ref;
+		rule = placed;
 	}
 	if (!rule && S_ISLNK(f->now_mode))
 		rule = risk_link_rule(path ? path : named);
 	return rule;
+}
+
+/* A reference is named where its level is. */
+static void name_reference(const struct risk_ref *ref, struct risks *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->count && r->items[i].level >= RISK_HIGH; i++) {
+		char *text =
+			mem_printf("%s (by %s)", r->items[i].text, ref->by);
+
+		free(r->items[i].text);
+		r->items[i].text = text;
+	}
 }
 
 static void judge_by_tables(const struct risk_file *file, bool complete,
@@ -118,6 +126,9 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 	const struct risk_file *f = &alias;
 	const struct risk_rule *rule;
 	const char *name;
+	const struct risk_ref *ref = NULL;
+	auto_free char *text = NULL;
+	struct risk_rule by;
 	enum risk_as as = AS_NAME;
 
 	if (in_git) {
@@ -133,7 +144,12 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 	risk_judge_entry(f, ret);
 	if (complete)
 		risk_judge_bytecode(f, ret);
-	rule = find_name_rule(f, &as);
+	rule = find_name_rule(f, &as, &ref);
+	if (ref && !ref->named) {
+		by = *rule;
+		by.text = text = mem_printf("runs by %s", ref->by);
+		rule = &by;
+	}
 	if (risk_in_generated(f->path) || risk_in_new_venv(f)) {
 		judge_generated(f, rule, ret);
 		return;
@@ -147,6 +163,8 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 		rule = NULL;
 	if (complete || (rule && rule->level == RISK_CRITICAL))
 		judge_content(f, rule, as, complete, ret);
+	if (ref && ref->named)
+		name_reference(ref, ret);
 }
 
 void risk_judge(const struct risk_file *f, struct risks *ret)

@@ -45,14 +45,32 @@ struct risks {
 	size_t count, capacity;
 };
 
-/* A link in the directory that a run worked in, and where it leads there. */
-struct risk_link {
-	char *path, *target;
+/* A file of a root that a critical or high file executes or reads. */
+struct risk_ref {
+	char *path;
+	bool below; /* the path is a directory, with all files below it */
+	/* Judged as a file of this name; NULL: each change has the rule. */
+	char *named;
+	const struct risk_rule *rule; /* of the file that has the reference */
+	char *by; /* names that file, for people */
 };
 
-struct risk_links {
-	struct risk_link *items;
+struct risk_refs {
+	struct risk_ref *items; /* by path */
 	size_t count, capacity;
+};
+
+/* Where references are searched; paths are absolute, without "." and "..".
+ * now: after the run. */
+struct risk_tree {
+	const char *root, *home; /* NULL: unknown */
+	/* The mode of a path, 0 for none; appends a link's target. */
+	uint32_t (*look)(void *arg, const char *path, bool now,
+			 struct buf *target);
+	/* Reads a regular file; false: not readable, or now, and the run has
+	 * not changed it. */
+	bool (*read)(void *arg, const char *path, bool now, struct buf *to);
+	void *arg;
 };
 
 /* One file before and after the run; mode 0: absent. */
@@ -65,7 +83,7 @@ struct risk_file {
 	/* Stands for the path where rules of names are asked; or NULL. */
 	const char *named;
 	const char *hooks; /* risk_hooks_dir(), or NULL */
-	const struct risk_links *links; /* or NULL */
+	const struct risk_refs *refs; /* or NULL */
 	const char *twin; /* the name that this new one is a twin of, or NULL */
 	bool acl; /* has a new ACL */
 	bool same_time; /* mtime is equal */
@@ -108,16 +126,18 @@ char *risk_repository_path(const struct risk_file *f);
 /* risk_repository.c: the directory of the work tree that core.hooksPath of a
  * .git/config names, to free; NULL: none, or it lies elsewhere. */
 char *risk_hooks_dir(const struct buf *config);
-/* risk_links.c: links with a name of a critical rule, or to a directory of such
- * files. look() returns the mode of a path before the run, 0 for none, and
- * appends a link's target; the paths are few. */
-void risk_links_find(uint32_t (*look)(void *arg, const char *path,
-				      struct buf *target),
-		     void *arg, struct risk_links *ret);
-void risk_links_free(struct risk_links *l);
+/* risk_refs.c: finds the files that critical and high files execute or read.
+ * changed: paths below the root that are new or links, NULL-terminated.
+ * is_home: the root is the home directory, of which only known names are read.
+ */
+void risk_refs_find(const struct risk_tree *tree, char *const *changed,
+		    bool is_home, struct risk_refs *ret);
+void risk_refs_free(struct risk_refs *l);
+/* The level that a path has by references to it. */
+enum risk_level risk_refs_level(const struct risk_refs *refs, const char *path);
 /* Where a link leads, below the root, to free; NULL: out of it, or to the root.
  */
-char *risk_links_follow(const char *path, const char *target);
+char *risk_refs_follow(const char *path, const char *target);
 /* The level of the worst risk; RISK_NONE for no risk. */
 enum risk_level risks_worst(const struct risks *r);
 /* The last names of the path of a run's root, if files in it are executed

@@ -41,12 +41,13 @@ static void add_class(const struct rule_list *l, enum risk_as as,
 	size_t i;
 
 	for (i = 0; i < l->count; i++)
-		if (l->items[i].lines == as)
+		if (l->items[i].lines == as &&
+		    l->items[i].rule.level != RISK_NONE)
 			add_conditions(&l->items[i], to);
 }
 
-static bool condition_holds(struct rule_condition *c, bool removed,
-			    const struct risk_line *line)
+bool risk_condition_holds(struct rule_condition *c, bool removed,
+			  const struct risk_line *line)
 {
 	struct err ignored;
 
@@ -77,8 +78,8 @@ static size_t match_side(const struct line_rules *rules, bool removed,
 			const struct risk_rule *rule = rules->items[k].rule;
 
 			if ((done && strcmp(done, rule->id) == 0) ||
-			    !condition_holds(rules->items[k].condition, removed,
-					     line))
+			    !risk_condition_holds(rules->items[k].condition,
+						  removed, line))
 				continue;
 			done = rule->id;
 			risk_add_line(ret, rule, RISK_NONE,
@@ -288,7 +289,7 @@ static const char *comment_of(const char *name, enum settings_format format)
 	return "#";
 }
 
-static enum settings_format format_of(const char *path, enum risk_as as)
+enum settings_format risk_format_of(const char *path, enum risk_as as)
 {
 	static const struct {
 		const char *glob;
@@ -326,8 +327,7 @@ static enum settings_format format_of(const char *path, enum risk_as as)
 	return SETTINGS_PLAIN;
 }
 
-/* Agents read prose, settings, and scripts that they execute. */
-static enum risk_as agent_file_as(const char *path)
+enum risk_as risk_agent_as(const char *path, const struct buf *now)
 {
 	static const char *const prose[] = {"*.md",    "*.mdc",	  "*.txt",
 					    ".*rules", ".*hints", "*.markdown"};
@@ -336,6 +336,8 @@ static enum risk_as agent_file_as(const char *path)
 	const char *name = path_name(path);
 	size_t i;
 
+	if (now->len > 1 && memcmp(now->data, "#!", 2) == 0)
+		return AS_NAME;
 	for (i = 0; i < sizeof(prose) / sizeof(*prose); i++)
 		if (fnmatch(prose[i], name, 0) == 0)
 			return AS_PROSE;
@@ -426,14 +428,12 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 	int got;
 
 	if (as == AS_AGENT)
-		as = now->len > 1 && memcmp(now->data, "#!", 2) == 0
-			     ? AS_NAME
-			     : agent_file_as(path);
+		as = risk_agent_as(path, now);
 	if (as == AS_NAME || risk_has_nul(now)) {
 		risk_add(ret, rule, buf_same(old, now) ? RISK_NOTE : RISK_NONE);
 		return;
 	}
-	format = format_of(path, as);
+	format = risk_format_of(path, as);
 	/* Scripts and the like beside the settings. */
 	if ((as == AS_EDITOR || as == AS_CONTAINER) && format == SETTINGS_PLAIN)
 		as = AS_ADDED;
@@ -504,7 +504,7 @@ void risk_judge_user_rule(const char *path, const struct rule *rule,
 	add_conditions(rule, &rules);
 	for (i = 0; i < rules.count; i++)
 		if (rules.items[i].condition->at)
-			format = format_of(path, as);
+			format = risk_format_of(path, as);
 	if (!risk_has_nul(now) &&
 	    risk_lines_parse(format, now, &after, &ignored) > 0) {
 		if (risk_has_nul(old) ||

@@ -199,6 +199,22 @@ void risk_judge_user_rule(const char *path, const struct rule *rule,
 void risk_judge_shape(const char *path, const struct buf *old,
 		      const struct buf *now, struct risks *ret);
 
+/* Whether the line has the condition's place and text. removed: the line is of
+ * the old file. */
+bool risk_condition_holds(struct rule_condition *c, bool removed,
+			  const struct risk_line *line);
+/* Agents read prose, settings, and scripts that they execute. */
+enum risk_as risk_agent_as(const char *path, const struct buf *now);
+enum settings_format risk_format_of(const char *path, enum risk_as as);
+
+/* --- risk_refs.c --- */
+
+/* The rule of the highest level that a reference gives the path, how its
+ * content is judged, and the reference; NULL: none does. */
+const struct risk_rule *risk_refs_rule(const struct risk_refs *refs,
+				       const char *path, enum risk_as *ret_as,
+				       const struct risk_ref **ret);
+
 /* --- risk_places.c --- */
 
 /* Whether the path is that of a loose object or a pack below a .git: git

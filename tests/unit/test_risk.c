@@ -342,25 +342,43 @@ static void the_directory_of_core_hooks_path_has_hooks(void **state)
 	assert_int_equal(beside.count, 0);
 }
 
-static uint32_t look_at_links(void *arg, const char *path, struct buf *target)
+/* A root with links alone; the directories of other tools are outside. */
+static uint32_t look_at_links(void *arg, const char *path, bool now,
+			      struct buf *target)
 {
 	static const char *const links[][2] = {
-		{".envrc", "setup/./env"},
-		{".vscode", "conf"},
-		{".claude/skills", "../tools/skills"},
-		{".bashrc", "/etc/bashrc"},
-		{".zshrc", "../zshrc"},
-		{"README.md", "docs/README.md"},
+		{"/p/.envrc", "setup/./env"},
+		{"/p/.vscode", "/p/conf"},
+		{"/p/.bashrc", "/etc/bashrc"},
+		{"/p/.zshrc", "../zshrc"},
+		{"/p/README.md", "docs/README.md"},
+		{"/home/.zshrc", "x/two"},
+		{"/home/x/two", "../../p/dot/zshrc"},
+		{"/home/.profile", ".login"},
+		{"/home/.login", ".profile"},
 	};
+	static const char *const dirs[] = {"/p",     "/p/setup", "/p/conf",
+					   "/etc",   "/home",	 "/home/x",
+					   "/p/dot", NULL};
 	size_t i;
 
 	(void)arg;
+	(void)now;
 	for (i = 0; i < sizeof(links) / sizeof(*links); i++)
 		if (strcmp(path, links[i][0]) == 0) {
 			buf_add_text(target, links[i][1]);
 			return S_IFLNK | 0777;
 		}
-	return strcmp(path, ".claude") == 0 ? S_IFDIR | 0755 : 0;
+	return mem_list_has(dirs, path) ? S_IFDIR | 0755 : S_IFREG | 0644;
+}
+
+static bool read_no_file(void *arg, const char *path, bool now, struct buf *to)
+{
+	(void)arg;
+	(void)path;
+	(void)now;
+	(void)to;
+	return false;
 }
 
 static void a_file_has_the_names_of_the_links_to_it(void **state)
@@ -370,24 +388,30 @@ static void a_file_has_the_names_of_the_links_to_it(void **state)
 	} cases[] = {
 		{"setup/env", "directory-enter"},
 		{"conf/launch.json", "editor-open"},
-		{"tools/skills/a/run.sh", "agent-session"},
+		{"dot/zshrc", "shell-start"},
 		{"setup/other", NULL},
 		{"confx/launch.json", NULL},
 		{"tools/run.sh", NULL},
 		{"etc/bashrc", NULL},
 		{"docs/README.md", NULL},
 	};
-	AUTO(risk_links) struct risk_links links = {0};
+	char *changed[] = {".envrc", ".vscode",	  ".bashrc",
+			   ".zshrc", "README.md", NULL};
+	const struct risk_tree tree = {.root = "/p",
+				       .home = "/home",
+				       .look = look_at_links,
+				       .read = read_no_file};
+	AUTO(risk_refs) struct risk_refs refs = {0};
 	size_t i;
 
 	(void)state;
-	risk_links_find(look_at_links, NULL, &links);
+	risk_refs_find(&tree, changed, false, &refs);
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct sides s = {"x", "y"};
 		AUTO(risks) struct risks r = {0};
 		struct risk_file f = {
 			.path = cases[i].path,
-			.links = &links,
+			.refs = &refs,
 			.old_mode = FILE_MODE,
 			.now_mode = FILE_MODE,
 			.old_size = 1,

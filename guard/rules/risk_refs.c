@@ -1,0 +1,918 @@
+/*
+ * References: files that a critical or high file executes or reads, whatever
+ * their own names. Searched are the repository's hooks and configuration, files
+ * of such names in the root, the directories above it up to the repository's,
+ * and the home directory; each as before the run, and as the run left it.
+ *
+ * A link stands for all files on its way. Of settings the places that
+ * lines.rules define as "runs" or "reads" count, of scripts all commands: what
+ * they execute, that is the program, the first file behind an interpreter, or
+ * any file with a mode to execute it. A name in a comment, or behind a program
+ * that only reads, is no reference. What is executed is searched, too, two
+ * files deep.
+ *
+ * All loops are bounded: a run may write what is read here. What the user has
+ * comes first, so that no new file of a run uses up the limits.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/dirtree.h"
+#include "base/path.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "guard/rules/risk_private.h"
+
+#define REFS_MAX 2000
+#define SOURCES_MAX 1000
+#define LOOKS_MAX 20000
+#define WALKED_MAX 20000 /* entries of the root */
+#define WALKED_LEVELS 16
+#define LINKS_MAX 40 /* of the kernel */
+#define DEPTH_MAX 2
+
+struct ref_search {
+	const struct risk_tree *tree;
+	struct risk_refs *found;
+	char *top; /* the directory that has the .git; git's hooks run there */
+	size_t looks, walked;
+	/* Searched files, at which level. */
+	VEC(struct searched {
+		char *path;
+		enum risk_level level;
+	})
+	sources;
+};
+
+/* A file that is searched, and the state of its search. */
+struct ref_source {
+	struct ref_search *s;
+	const char *path; /* absolute */
+	const char *by; /* escaped */
+	const char *named; /* the files are judged as this one, or NULL */
+	const struct risk_rule *rule;
+	unsigned int depth;
+	struct names bases; /* directories that its names begin at */
+	bool code; /* no shell */
+	bool reads; /* all names count */
+	bool named_dir; /* and directories, too */
+	bool prose; /* names behind "@" */
+	/* The command: its program was read, and what follows. */
+	bool program, reader, file, module, dir, enter;
+};
+
+void risk_refs_free(struct risk_refs *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->count; i++) {
+		free(l->items[i].path);
+		free(l->items[i].named);
+		free(l->items[i].by);
+	}
+	VEC_FREE(l);
+}
+
+/* --- paths --- */
+
+/* Appends the parts of a path. False: it leads above the start. */
+static bool add_parts(struct buf *to, const char *path)
+{
+	while (*path) {
+		size_t len = strcspn(path, "/");
+
+		if (len == 2 && memcmp(path, "..", 2) == 0) {
+			const char *slash = strrchr(buf_text(to), '/');
+
+			if (!to->len)
+				return false;
+			to->len = slash ? (size_t)(slash - buf_text(to)) : 0;
+		} else if (len && !(len == 1 && *path == '.')) {
+			if (to->len)
+				buf_add_char(to, '/');
+			buf_add(to, path, len);
+		}
+		path += len + (path[len] == '/');
+	}
+	return true;
+}
+
+char *risk_refs_follow(const char *path, const char *target)
+{
+	auto_free char *dir = path_parent(path);
+	AUTO(buf) struct buf to = {0};
+
+	buf_add_text(&to, dir);
+	return *target != '/' && add_parts(&to, target) && to.len
+		       ? buf_take_text(&to)
+		       : NULL;
+}
+
+/* An absolute path without "." and "..", to free. */
+static char *absolute_path(const char *dir, const char *path)
+{
+	AUTO(buf) struct buf to = {0};
+
+	(void)add_parts(&to, *path == '/' ? "" : dir);
+	(void)add_parts(&to, path);
+	return mem_printf("/%s", buf_text(&to));
+}
+
+static uint32_t look(struct ref_search *s, const char *path, bool now,
+		     struct buf *target)
+{
+	if (s->looks >= LOOKS_MAX)
+		return 0;
+	s->looks++;
+	return s->tree->look(s->tree->arg, path, now, target);
+}
+
+/* The mode at the end of all links; *chain gets their paths and the end. */
+static uint32_t resolve_links(struct ref_search *s, const char *path, bool now,
+			      struct names *chain)
+{
+	AUTO(buf) struct buf at = {0};
+	auto_free char *rest = mem_strdup(path), *end = NULL;
+	uint32_t mode = 0;
+	size_t links = 0;
+
+	while (*rest) {
+		AUTO(buf) struct buf target = {0};
+		size_t len = strspn(rest, "/");
+		char *part, *next;
+
+		len += strcspn(rest + len, "/");
+		part = mem_strndup(rest, len);
+		next = mem_strdup(rest + len);
+		if (!add_parts(&at, part))
+			at.len = 0;
+		free(part);
+		part = mem_printf("/%s", buf_text(&at));
+		mode = look(s, part, now, &target);
+		if (S_ISLNK(mode)) {
+			char *joined =
+				mem_printf("%s%s", buf_text(&target), next);
+
+			free(next);
+			next = joined;
+			names_add(chain, part);
+			if (*joined == '/' || !add_parts(&at, ".."))
+				at.len = 0;
+		}
+		free(part);
+		free(rest);
+		rest = next;
+		if (!mode || (S_ISLNK(mode) && ++links > LINKS_MAX))
+			return 0;
+	}
+	end = mem_printf("/%s", buf_text(&at));
+	names_add(chain, end);
+	return mode;
+}
+
+/* For people: in the root, in the home directory, or elsewhere. */
+static char *shown_path(const struct ref_search *s, const char *path)
+{
+	AUTO(buf) struct buf text = {0};
+	const char *home = s->tree->home;
+
+	if (path_below(path, s->tree->root)) {
+		path = path_rest(path, s->tree->root);
+	} else if (home && path_below(path, home)) {
+		buf_add_text(&text, "~/");
+		path = path_rest(path, home);
+	}
+	text_escape_name(&text, path);
+	return buf_take_text(&text);
+}
+
+/* --- the list --- */
+
+static bool is_ref(const struct risk_ref *r, const char *path, bool below,
+		   const char *named, const struct risk_rule *rule)
+{
+	return r->rule == rule && r->below == below &&
+	       strcmp(r->path, path) == 0 &&
+	       (named && r->named ? strcmp(named, r->named) == 0
+				  : named == r->named);
+}
+
+static void add_ref(const struct ref_source *src, const char *path, bool below,
+		    const char *named)
+{
+	struct risk_refs *l = src->s->found;
+	const char *root = src->s->tree->root, *rest;
+	size_t i;
+
+	if (!path_below(path, root) || l->count >= REFS_MAX ||
+	    strcmp(path, src->path) == 0)
+		return;
+	rest = path_rest(path, root);
+	for (i = 0; i < l->count; i++)
+		if (is_ref(&l->items[i], rest, below, named, src->rule))
+			return;
+	if (*rest)
+		*VEC_ADD(l) = (struct risk_ref){
+			.path = mem_strdup(rest),
+			.below = below,
+			.named = mem_strdup(named),
+			.rule = src->rule,
+			.by = mem_strdup(src->by),
+		};
+}
+
+static bool is_searched(struct ref_search *s, const char *path,
+			enum risk_level level)
+{
+	size_t i;
+
+	if (s->sources.count >= SOURCES_MAX)
+		return true;
+	for (i = 0; i < s->sources.count; i++)
+		if (s->sources.items[i].level >= level &&
+		    strcmp(s->sources.items[i].path, path) == 0)
+			return true;
+	*VEC_ADD(&s->sources) = (struct searched){mem_strdup(path), level};
+	return false;
+}
+
+static void search_file(struct ref_search *s, const char *path,
+			const char *name, const struct ref_source *from,
+			const struct risk_rule *rule, enum risk_as as);
+static void search_dir(struct ref_search *s, const char *path, const char *name,
+		       size_t levels, size_t most);
+
+/* Adds all files on the way to the path's end. Returns the mode there. */
+static uint32_t add_chain(const struct ref_source *src, const char *path,
+			  bool now)
+{
+	AUTO(names) struct names chain = {0};
+	uint32_t mode = resolve_links(src->s, path, now, &chain);
+	const char *end = chain.count ? chain.items[chain.count - 1] : path;
+	size_t i;
+
+	for (i = 0; i < chain.count; i++)
+		add_ref(src, chain.items[i],
+			i + 1 == chain.count && S_ISDIR(mode), src->named);
+	if (S_ISDIR(mode) && src->named &&
+	    !is_searched(src->s, end, src->rule->level))
+		search_dir(src->s, end, src->named, 2, 100);
+	if (!S_ISREG(mode))
+		return mode;
+	if (src->named) {
+		enum risk_as as = AS_NAME;
+		const struct risk_rule *rule = risk_name_rule(src->named, &as);
+
+		search_file(src->s, end, src->named, NULL, rule, as);
+	} else if (src->depth < DEPTH_MAX) {
+		search_file(src->s, end, end, src, src->rule, AS_NAME);
+	}
+	return mode;
+}
+
+/* --- the words of a command --- */
+
+/* Whether a word is in a list that lines.rules defines. */
+static bool is_defined(const char *list, const char *word)
+{
+	const struct rule_list *l = rule_list_shipped(RULES_LINES);
+	const struct risk_line line = {.path = "", .text = word};
+	size_t i;
+
+	for (i = 0; i < l->count; i++)
+		if (strcmp(l->items[i].rule.id, list) == 0)
+			return risk_condition_holds(
+				&l->items[i].conditions.items[0], false, &line);
+	return false;
+}
+
+static void begin_command(struct ref_source *src)
+{
+	src->program = src->reader = src->file = src->module = false;
+	src->dir = src->enter = false;
+}
+
+/* A file that is there: true if it was added. role: the program itself. */
+static bool try_path(struct ref_source *src, const char *path, bool role)
+{
+	bool any = false;
+	int now;
+
+	for (now = 0; now < 2; now++) {
+		AUTO(buf) struct buf ignored = {0};
+		AUTO(names) struct names chain = {0};
+		uint32_t mode = look(src->s, path, now, &ignored);
+
+		if (S_ISLNK(mode))
+			mode = resolve_links(src->s, path, now, &chain);
+		if (S_ISREG(mode) &&
+		    (role || src->file || src->reads || mode & 0111))
+			any |= add_chain(src, path, now) != 0;
+		else if (S_ISDIR(mode) && (src->dir || src->named_dir))
+			any |= add_chain(src, path, now) != 0;
+		else if (S_ISDIR(mode) && src->enter)
+			names_add(&src->bases, path);
+	}
+	return any;
+}
+
+static bool try_word(struct ref_source *src, const char *word, bool role)
+{
+	/* What an interpreter, or a manager of settings, adds to a name. */
+	static const char *const ends[] = {
+		".js",	       ".mjs",	      ".cjs",	      ".ts",
+		".py",	       ".sh",	      ".rb",	      "/index.js",
+		"/.envrc",     "/action.yml", "/action.yaml", "/__main__.py",
+		"/__init__.py"};
+	const char *home = src->s->tree->home;
+	bool any = false;
+	size_t i, k;
+
+	if (strncmp(word, "~/", 2) == 0) {
+		auto_free char *path =
+			absolute_path(home ? home : "", word + 2);
+
+		return home && try_path(src, path, role);
+	}
+	for (i = 0; i < src->bases.count && i < 8; i++) {
+		/* Settings may begin at the project with a slash. */
+		auto_free char *path = absolute_path(
+			src->bases.items[i], word + (i && *word == '/'));
+
+		any |= try_path(src, path, role);
+		for (k = 0; !any && (role || src->file || src->reads) &&
+			    k < sizeof(ends) / sizeof(*ends);
+		     k++) {
+			auto_free char *longer =
+				mem_printf("%s%s", path, ends[k]);
+
+			any |= try_path(src, longer, role);
+		}
+		if (*word == '/' && (i || any))
+			break;
+	}
+	return any;
+}
+
+/* "tools.check" behind -m, or imported. */
+static void take_module(struct ref_source *src, const char *word)
+{
+	auto_free char *path = mem_strdup(word + strspn(word, "."));
+	char *dot;
+
+	while ((dot = strchr(path, '.')))
+		*dot = '/';
+	if (*path)
+		(void)try_word(src, path, true);
+	src->module = false;
+}
+
+/* Whether the program of a command, or what stands in front of one, was read.
+ */
+static void take_program(struct ref_source *src, const char *word)
+{
+	const char *name = path_name(word);
+
+	if (src->program && !src->reader)
+		src->file |= is_defined("interpreters", name);
+	if (src->program || is_defined("wrappers", name))
+		return;
+	src->program = true;
+	src->reader = is_defined("readers", name);
+	src->file = is_defined("interpreters", name);
+	src->dir = is_defined("directories", name);
+	src->enter = strcmp(name, "cd") == 0;
+	src->module = src->code && (strcmp(name, "import") == 0 ||
+				    strcmp(name, "from") == 0);
+}
+
+/* variable: the word began with one. value: it stands behind "=". */
+static void take_word(struct ref_source *src, const char *word, bool variable,
+		      bool value)
+{
+	bool first = !src->program && !value, path = strchr(word, '/') != NULL;
+	const char *star = strchr(word, '*');
+
+	if (*word == '-') {
+		src->file |= strcmp(word, "-f") == 0;
+		src->module |= strcmp(word, "-m") == 0;
+		return;
+	}
+	if (src->module) {
+		take_module(src, word);
+		return;
+	}
+	if (src->prose && *word++ != '@')
+		return;
+	if (variable && *word == '/')
+		word++;
+	/* A variable may be any program. */
+	if (first && !*word)
+		src->program = src->file = true;
+	if (!*word || (src->reader && !src->reads))
+		return;
+	if (star && src->rule->level == RISK_CRITICAL) {
+		auto_free char *dir = mem_strndup(word, (size_t)(star - word));
+		bool was = src->dir;
+
+		src->dir = true;
+		if (strchr(dir, '/'))
+			(void)try_word(src, dir, false);
+		src->dir = was;
+	} else if ((path || src->file || src->reads || src->dir ||
+		    src->enter) &&
+		   try_word(src, word,
+			    (first && path && !src->code) ||
+				    (src->code && *word == '.'))) {
+		src->file = false;
+	}
+	if (!value)
+		take_program(src, word);
+}
+
+/* Behind a variable: $NAME, ${...}, $(...) in front of a slash. NULL: it is a
+ * command of its own. */
+static const char *skip_variable(const char *at)
+{
+	const char *end = at + 1;
+	char open = *end, close = open == '(' ? ')' : '}';
+	int depth = 0;
+
+	if (open != '(' && open != '{') {
+		while (isalnum((unsigned char)*end) || *end == '_')
+			end++;
+		return end + (end == at + 1 && *end && strchr("@*#?$!-", *end));
+	}
+	for (; *end; end++) {
+		depth += (*end == open) - (*end == close);
+		if (!depth)
+			break;
+	}
+	end += *end != '\0';
+	if (open == '(' && end[strspn(end, "\"'")] != '/')
+		return NULL;
+	return end;
+}
+
+/* One word; returns its end. */
+static const char *read_word(struct ref_source *src, const char *at, bool value)
+{
+	AUTO(buf) struct buf word = {0};
+	bool variable = false;
+
+	while (*at && !strchr(" \t,[]<>=;|&()`{}!", *at)) {
+		const char *end = *at == '$' ? skip_variable(at) : NULL;
+
+		if (*at == '$' && !end) {
+			begin_command(src);
+			return at + 2;
+		}
+		if (end && (strncmp(at, "$HOME/", 6) == 0 ||
+			    strncmp(at, "${HOME}/", 8) == 0))
+			buf_add_char(&word, '~');
+		else if (end)
+			variable |= !word.len;
+		else if (*at == '\\' && at[1])
+			buf_add_char(&word, *++at);
+		else if ((*at == '"' || *at == '\'') && at[1] != '/' &&
+			 (word.len || variable))
+			break;
+		else if (*at != '"' && *at != '\'')
+			buf_add_char(&word, *at);
+		at = end ? end : at + 1;
+	}
+	/* The name in front of "=" or ":" is none of a file. */
+	if (*at == '=' || (word.len && buf_text(&word)[word.len - 1] == ':'))
+		return at;
+	take_word(src, buf_text(&word), variable, value);
+	return at;
+}
+
+static void search_line(struct ref_source *src, const char *line)
+{
+	const char *at = line;
+
+	if (strncmp(at, "//", 2) == 0)
+		return;
+	while (*at) {
+		if (*at == '#' && (at == line || strchr(" \t;(", at[-1])))
+			return;
+		if (strncmp(at, "[ -", 3) == 0 || strncmp(at, "[[ ", 3) == 0 ||
+		    strncmp(at, "[ ! ", 4) == 0)
+			src->program = src->reader = true;
+		if (strchr(";|&()`{}!", *at)) {
+			begin_command(src);
+			at++;
+		} else if (strchr(" \t,[]<>=\"':", *at)) {
+			at++;
+		} else {
+			at = read_word(src, at, at > line && at[-1] == '=');
+		}
+	}
+}
+
+/* --- files --- */
+
+/* The value of a line of settings. */
+static const char *line_value(enum settings_format format, const char *text)
+{
+	size_t len;
+
+	if (format == SETTINGS_GIT || format == SETTINGS_TOML ||
+	    format == SETTINGS_INI) {
+		text += strcspn(text, "=");
+		return text + (*text == '=');
+	}
+	if (format != SETTINGS_YAML)
+		return text;
+	while (*text == '-' && (text[1] == ' ' || text[1] == '\t'))
+		text += 1 + strspn(text + 1, " \t");
+	len = strcspn(text, ": \t");
+	return text[len] == ':' && (!text[len + 1] || text[len + 1] == ' ')
+		       ? text + len + 1
+		       : text;
+}
+
+/* Whether a value goes on with the command of the last one: an array of JSON,
+ * or the arguments beside a command. */
+static bool continues_command(const struct risk_lines *lines, const char *last,
+			      const char *path)
+{
+	size_t parent = strlen(path) - strlen("args");
+
+	return (lines->keyed && strcmp(last, path) == 0) ||
+	       (path_ends(path, "args") && strncmp(last, path, parent) == 0 &&
+		!strchr(last + parent, '.'));
+}
+
+static void search_lines(struct ref_source *src, const struct rule *rule,
+			 enum settings_format format,
+			 const struct risk_lines *lines)
+{
+	auto_free char *named = NULL;
+	const char *last = "";
+	bool joined = false;
+	size_t i, k;
+
+	src->reads = strcmp(rule->rule.id, "reads") == 0;
+	src->enter = false;
+	named = rule->files.count ? mem_strdup(rule->files.items[0].globs)
+				  : NULL;
+	/* "X/" is a directory. */
+	src->named_dir = named && path_ends(named, "/");
+	if (src->named_dir)
+		named[strlen(named) - 1] = '\0';
+	src->named = named;
+	src->prose = format == SETTINGS_PROSE;
+	for (i = 0; i < lines->count; i++) {
+		const struct risk_line *line = &lines->items[i];
+		const char *text = line_value(format, line->text);
+		size_t len = strlen(text);
+		bool holds = !rule->conditions.count;
+
+		for (k = 0; k < rule->conditions.count; k++)
+			holds |= risk_condition_holds(
+				&rule->conditions.items[k], false, line);
+		if (!holds)
+			continue;
+		if (!joined && !continues_command(lines, last, line->path))
+			begin_command(src);
+		src->file |= path_ends(line->path, "args");
+		last = line->path;
+		src->enter |= strcmp(rule->rule.id, "enters") == 0;
+		search_line(src, text);
+		joined = len && text[len - 1] == '\\';
+	}
+	src->reads = src->named_dir = src->prose = false;
+	src->named = NULL;
+}
+
+/* A program in another language than that of a shell. */
+static bool is_code(const char *name, const struct buf *bytes)
+{
+	const char *text = bytes->len ? (const char *)bytes->data : "";
+	const char *end = memchr(text, '\n', bytes->len);
+	auto_free char *line =
+		mem_strndup(text, end ? (size_t)(end - text) : bytes->len);
+
+	return is_defined("code", path_name(name)) || is_defined("code", line);
+}
+
+/* name: what the file is judged as. */
+static void search_bytes(struct ref_source *src, const char *name,
+			 enum risk_as as, const struct buf *bytes)
+{
+	const struct rule_list *l = rule_list_shipped(RULES_LINES);
+	AUTO(risk_lines) struct risk_lines lines = {0};
+	enum settings_format format;
+	static const struct rule all = {.rule = {.id = "runs"}};
+	bool any = false;
+	struct err ignored;
+	size_t i;
+
+	if (as == AS_AGENT)
+		as = risk_agent_as(name, bytes);
+	format = risk_format_of(name, as);
+	src->code = format == SETTINGS_PLAIN && is_code(name, bytes);
+	for (i = 0; i < l->count && !any; i++)
+		any = l->items[i].lines == as && as != AS_NAME &&
+		      l->items[i].rule.level == RISK_NONE;
+	if ((!any && src->rule->level != RISK_CRITICAL &&
+	     strcmp(src->rule->id, "hook-manager") != 0 && !src->depth) ||
+	    (as == AS_EDITOR && path_ends(name, "tasks.json") &&
+	     !buf_has(bytes, "folderOpen")) ||
+	    risk_lines_parse(format, bytes, &lines, &ignored) <= 0)
+		return;
+	for (i = 0; i < l->count && any; i++)
+		if (l->items[i].lines == as &&
+		    l->items[i].rule.level == RISK_NONE)
+			search_lines(src, &l->items[i], format, &lines);
+	if (!any)
+		search_lines(src, &all, format, &lines);
+}
+
+/* from: the file that executes this one, or NULL. */
+static void search_file(struct ref_search *s, const char *path,
+			const char *name, const struct ref_source *from,
+			const struct risk_rule *rule, enum risk_as as)
+{
+	auto_free char *shown = NULL, *by = NULL, *dir = path_parent(path);
+	struct ref_source src = {.s = s, .path = path, .rule = rule};
+	int now;
+
+	if (!rule || rule->level < RISK_HIGH ||
+	    is_searched(s, path, rule->level))
+		return;
+	shown = shown_path(s, path);
+	by = from ? mem_printf("%s, from %s", shown, from->by)
+		  : mem_strdup(shown);
+	src.by = by;
+	src.depth = from ? from->depth + 1 : 0;
+	names_add(&src.bases, dir);
+	names_add(&src.bases, s->tree->root);
+	if (s->top && strcmp(s->top, s->tree->root) != 0)
+		names_add(&src.bases, s->top);
+	for (now = 0; now < 2; now++) {
+		AUTO(buf) struct buf bytes = {0};
+
+		if (s->tree->read(s->tree->arg, path, now, &bytes) &&
+		    !risk_has_nul(&bytes))
+			search_bytes(&src, name, as, &bytes);
+	}
+	names_free(&src.bases);
+}
+
+/* A file or link of this name. files: not links alone. */
+static void search_entry(struct ref_search *s, const char *path,
+			 const char *name, uint32_t mode, bool files)
+{
+	enum risk_as as = AS_NAME;
+	const struct risk_rule *rule = risk_name_rule(name, &as);
+	struct ref_source src = {.s = s, .path = path, .named = name};
+	auto_free char *by = NULL;
+	int now;
+
+	if (!rule && S_ISLNK(mode))
+		rule = risk_link_rule(name);
+	if (!rule || rule->level < RISK_HIGH || path_ends(name, ".sample"))
+		return;
+	if (!S_ISLNK(mode)) {
+		if (files)
+			search_file(s, path, name, NULL, rule, as);
+		return;
+	}
+	src.by = by = shown_path(s, path);
+	src.rule = rule;
+	for (now = 0; now < 2; now++)
+		(void)add_chain(&src, path, now);
+}
+
+/* --- directories --- */
+
+struct ref_walk {
+	struct ref_search *s;
+	const char *path, *name;
+	bool hidden; /* only such directories */
+	bool files;
+};
+
+static void search_git(struct ref_search *s, const char *dir);
+
+static bool walk_entry(void *arg, const char *path,
+		       const struct dirlist_item *item)
+{
+	const struct ref_walk *w = arg;
+	auto_free char *name = path_join(w->name, path_rest(path, w->path));
+
+	if (w->s->walked >= WALKED_MAX)
+		return false;
+	w->s->walked++;
+	if (strcmp(item->name, ".git") == 0) {
+		auto_free char *dir = path_parent(path);
+
+		search_git(w->s, dir);
+		return false;
+	}
+	if (item->type == DT_REG || item->type == DT_LNK)
+		search_entry(w->s, path, name, DTTOIF(item->type), w->files);
+	return !risk_is_generated(item->name) && (!w->hidden || *name == '.') &&
+	       strcmp(path, w->s->tree->root) != 0;
+}
+
+static void search_dir(struct ref_search *s, const char *path, const char *name,
+		       size_t levels, size_t most)
+{
+	struct ref_walk w = {s, path, name, .files = true};
+
+	dirtree_levels(path, levels, most, NULL, walk_entry, &w);
+}
+
+/* The first line of a file of git, behind the text; NULL: it has none. */
+static char *read_git_line(struct ref_search *s, const char *path,
+			   const char *before)
+{
+	AUTO(buf) struct buf text = {0};
+	const char *line;
+
+	if (!s->tree->read(s->tree->arg, path, false, &text))
+		return NULL;
+	line = buf_text(&text);
+	if (strncmp(line, before, strlen(before)) != 0)
+		return NULL;
+	line += strlen(before);
+	return mem_strndup(line, strcspn(line, "\n"));
+}
+
+/* The repository of a work tree. */
+static void search_git(struct ref_search *s, const char *dir)
+{
+	static const char *const names[] = {"config", "config.worktree"};
+	auto_free char *entry = path_join(dir, ".git");
+	auto_free char *target = read_git_line(s, entry, "gitdir: ");
+	auto_free char *git =
+		target ? absolute_path(dir, target) : mem_strdup(entry);
+	auto_free char *at = path_join(git, "commondir");
+	auto_free char *common = read_git_line(s, at, "");
+	auto_free char *main_dir =
+		common ? absolute_path(git, common) : mem_strdup(git);
+	auto_free char *hooks = path_join(main_dir, "hooks");
+	AUTO(names) struct names chain = {0};
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		auto_free char *path = path_join(i ? git : main_dir, names[i]);
+		auto_free char *name = path_join(".git", names[i]);
+
+		search_entry(s, path, name, S_IFREG, true);
+	}
+	if (S_ISLNK(look(s, hooks, false, &(struct buf){0})))
+		search_entry(s, hooks, ".git/hooks", S_IFLNK, true);
+	else
+		search_dir(s, hooks, ".git/hooks", 2, 100);
+}
+
+/* Sets the directory of the repository that the root lies in; searches the
+ * directories between both. */
+static void search_above(struct ref_search *s)
+{
+	auto_free char *dir = mem_strdup(s->tree->root);
+	AUTO(names) struct names between = {0};
+	size_t i;
+
+	for (i = 0; *dir && i < WALKED_LEVELS; i++) {
+		auto_free char *git = path_join(dir, ".git");
+		AUTO(buf) struct buf ignored = {0};
+		char *up;
+
+		if (i)
+			names_add(&between, dir);
+		if (look(s, git, false, &ignored)) {
+			s->top = TAKE(dir);
+			break;
+		}
+		up = path_parent(dir);
+		free(dir);
+		dir = up;
+	}
+	for (i = 0; s->top && i < between.count; i++) {
+		struct ref_walk w = {s, between.items[i], "", true, true};
+
+		dirtree_levels(w.path, 3, 100, NULL, walk_entry, &w);
+	}
+}
+
+static bool search_home_name(void *arg, const char *path, bool directory)
+{
+	struct ref_search *s = arg;
+	auto_free char *full_path = path_join(s->tree->home, path);
+	AUTO(buf) struct buf ignored = {0};
+	uint32_t mode = look(s, full_path, false, &ignored);
+	struct ref_walk w = {s, full_path, path};
+	enum risk_as as;
+	const struct risk_rule *rule;
+
+	if (!S_ISDIR(mode)) {
+		if (mode)
+			search_entry(s, full_path, path, mode, true);
+		return false;
+	}
+	if (directory) {
+		auto_free char *in = path_join(path, "x");
+
+		rule = risk_name_rule(in, &as);
+		w.files = rule && strcmp(rule->id, "login-start") == 0;
+		dirtree_levels(full_path, 3, 100, NULL, walk_entry, &w);
+	}
+	return true;
+}
+
+static int compare_refs(const void *a, const void *b)
+{
+	const struct risk_ref *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+void risk_refs_find(const struct risk_tree *tree, char *const *changed,
+		    bool is_home, struct risk_refs *ret)
+{
+	struct ref_search s = {.tree = tree, .found = ret};
+	size_t i;
+
+	if (!is_home) {
+		search_above(&s);
+		search_dir(&s, tree->root, "", WALKED_LEVELS, WALKED_MAX);
+	}
+	s.walked = 0;
+	if (tree->home && *tree->home)
+		risk_each_critical_name(search_home_name, &s);
+	for (i = 0; changed[i]; i++) {
+		auto_free char *path = path_join(tree->root, changed[i]);
+		AUTO(buf) struct buf ignored = {0};
+
+		search_entry(&s, path, changed[i],
+			     look(&s, path, true, &ignored), true);
+	}
+	for (i = 0; i < s.sources.count; i++)
+		free(s.sources.items[i].path);
+	VEC_FREE(&s.sources);
+	free(s.top);
+	VEC_SORT(ret, compare_refs);
+}
+
+/* --- changed paths --- */
+
+const struct risk_rule *risk_refs_rule(const struct risk_refs *refs,
+				       const char *path, enum risk_as *ret_as,
+				       const struct risk_ref **ret)
+{
+	const struct risk_rule *best = NULL;
+	size_t len = strlen(path), i;
+
+	for (; refs && refs->count && len; len--) {
+		auto_free char *dir = NULL;
+
+		if (path[len] && path[len] != '/')
+			continue;
+		dir = mem_strndup(path, len);
+		for (i = INDEX_BY_TEXT(dir, refs->items, refs->count, path);
+		     i < refs->count && strcmp(refs->items[i].path, dir) == 0;
+		     i++) {
+			const struct risk_ref *r = &refs->items[i];
+			const struct risk_rule *rule = r->rule;
+			enum risk_as as = AS_NAME;
+
+			if (path[len] && !r->below)
+				continue;
+			if (r->named && (path[len] || !r->below)) {
+				auto_free char *name = path_join(
+					r->named, path + len + !!path[len]);
+
+				rule = risk_name_rule(name, &as);
+				if (!rule && !path[len])
+					rule = r->rule;
+			}
+			if (!rule || (best && rule->level <= best->level))
+				continue;
+			best = rule;
+			*ret_as = as;
+			*ret = r;
+		}
+	}
+	return best;
+}
+
+enum risk_level risk_refs_level(const struct risk_refs *refs, const char *path)
+{
+	const struct risk_ref *ignored;
+	enum risk_as as;
+	const struct risk_rule *rule =
+		risk_refs_rule(refs, path, &as, &ignored);
+
+	return rule ? rule->level : RISK_NONE;
+}

@@ -1,0 +1,243 @@
+#!/bin/sh
+# A file that a critical or high file executes or reads has the level of that
+# file, whatever its own name; the same edit of a file beside it has none.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+p=$HOME/project
+cd "$p" || exit 99
+git init -q . 2>/dev/null
+
+# put FILE: from the standard input, with its directory.
+put() {
+	mkdir -p "$(dirname "$1")" && cat >"$1"
+}
+# script FILE...: scripts, each with a harmless twin beside it.
+script() {
+	for f; do
+		printf '#!/bin/sh\ntrue\n' | put "$f"
+		printf '#!/bin/sh\ntrue\n' | put "$f.twin"
+		chmod +x "$f" "$f.twin"
+	done
+}
+# plain FILE...: the same without the mode to execute it.
+plain() {
+	for f; do
+		echo 'true' | put "$f"
+		echo 'true' | put "$f.twin"
+	done
+}
+# The table: expected mark, path, what names it in the sentence.
+table=$T/table
+want() {
+	printf '%s\t%s\t%s\n' "$@" >>"$table"
+}
+# --- links ---
+mkdir -p .git/hooks tools
+script link/direct link/two link/absolute link/deep/x
+ln -s ../../link/direct .git/hooks/pre-commit
+ln -s ../link/two tools/middle
+ln -s ../../tools/middle .git/hooks/pre-push
+ln -s "$p/link/absolute" .git/hooks/post-merge
+want '!!' link/direct .git/hooks/pre-commit
+want '!!' link/two .git/hooks/pre-push
+want '!!' link/absolute .git/hooks/post-merge
+mkdir -p sub/dir
+plain conf/envrc agent/settings.json
+ln -s ../../conf/envrc sub/dir/.envrc
+ln -s ../agent sub/.claude
+want '!!' conf/envrc sub/dir/.envrc
+want '!!' agent/settings.json sub/.claude
+# A cycle of links ends.
+ln -s loop-b .git/hooks/loop-a
+ln -s loop-a .git/hooks/loop-b
+
+# --- hooks that are files ---
+script h/plain h/top h/dir h/second h/exec h/quoted h/after
+plain h/interpreted h/sourced
+put .git/hooks/commit-msg <<'END'
+#!/bin/sh
+# h/comment is only mentioned
+echo "h/echoed"
+./h/plain
+"$(git rev-parse --show-toplevel)"/h/top "$1"
+$(dirname "$0")/../../h/dir
+exec h/exec "$@"
+bash -e h/interpreted
+if [ -f h/tested ]; then . ./h/sourced; fi
+'h/quoted' && true | h/after
+cat h/read; git add h/added
+END
+chmod +x .git/hooks/commit-msg
+script h/comment h/echoed h/tested h/read h/added
+printf '#!/bin/sh\nh/second\n' >h/plain
+for f in plain top dir exec interpreted sourced quoted after second; do
+	want '!!' h/$f .git/hooks/commit-msg
+done
+for f in comment echoed tested read added; do
+	want '' h/$f ''
+done
+
+# --- git's configuration ---
+script g/fsmonitor g/clean g/textconv g/alias g/merge
+plain g/included
+printf '[alias]\n\tx = status\n' >g/included
+script g/from-included
+git config --file g/included core.fsmonitor "$p/g/from-included"
+git config core.fsmonitor "$p/g/fsmonitor"
+git config filter.f.clean './g/clean %f'
+git config diff.d.textconv g/textconv
+git config alias.y '!g/alias'
+git config merge.m.driver 'g/merge %A'
+git config include.path ../g/included
+for f in fsmonitor clean textconv alias merge; do
+	want '!!' g/$f .git/config
+done
+want '!!' g/from-included g/included
+
+# --- a directory of hooks by its absolute path ---
+mkdir -p "$HOME/other"
+
+# --- direnv, agents, editors, containers ---
+script e/direct
+plain e/env e/sourced
+mkdir -p e/bin
+script e/bin/tool
+put .envrc <<'END'
+source_env e/env
+. $PWD/e/sourced
+e/direct
+PATH_add e/bin
+END
+for f in env sourced direct bin/tool; do
+	want '!!' e/$f .envrc
+done
+plain m/server.js m/args.py m/dir/index.js
+put .mcp.json <<'END'
+{"mcpServers": {
+  "a": {"command": "node", "args": ["m/server.js"]},
+  "b": {"args": ["-u", "./m/args.py"], "command": "python3"},
+  "c": {"command": "node", "args": ["m/dir"]}}}
+END
+want '!!' m/server.js .mcp.json
+want '!!' m/args.py .mcp.json
+want '!!' m/dir/index.js .mcp.json
+script a/stop a/status a/allowed
+put .claude/settings.json <<'END'
+{"hooks": {"Stop": [{"hooks": [{"type": "command",
+  "command": "\"$CLAUDE_PROJECT_DIR\"/a/stop"}]}]},
+ "statusLine": {"type": "command", "command": "bash a/status"},
+ "permissions": {"allow": ["Bash(./a/allowed:*)"]}}
+END
+want '!!' a/stop .claude/settings.json
+want '!!' a/status .claude/settings.json
+want '' a/allowed ''
+script v/open
+put .vscode/tasks.json <<'END'
+{"tasks": [{"label": "x", "command": "${workspaceFolder}/v/open",
+  "runOptions": {"runOn": "folderOpen"}}]}
+END
+want '!!' v/open .vscode/tasks.json
+script d/create
+plain d/second.sh
+put .devcontainer/devcontainer.json <<'END'
+{"postCreateCommand": "bash d/second.sh", "initializeCommand": ["d/create"]}
+END
+want '!!' d/create .devcontainer/devcontainer.json
+want '!!' d/second.sh .devcontainer/devcontainer.json
+
+# --- hook managers, npm, CI, make ---
+script k/husky k/local k/left
+plain k/lint.js
+put .husky/pre-commit <<'END'
+k/husky
+node k/lint.js
+END
+put .pre-commit-config.yaml <<'END'
+repos:
+- repo: local
+  hooks:
+  - id: x
+    entry: ./k/local
+    language: script
+END
+put lefthook.yml <<'END'
+pre-commit:
+  commands:
+    x:
+      run: k/left {staged_files}
+END
+want '!' k/husky .husky/pre-commit
+want '!' k/lint.js .husky/pre-commit
+want '!' k/local .pre-commit-config.yaml
+want '!' k/left lefthook.yml
+plain n/install.js pkg/n/prepare.js
+put package.json <<'END'
+{"scripts": {"postinstall": "node n/install.js"}}
+END
+put pkg/package.json <<'END'
+{"scripts": {"prepare": "node ./n/prepare"}}
+END
+want '!' n/install.js package.json
+want '!' pkg/n/prepare.js pkg/package.json
+script c/step c/long c/moved
+plain c/action/action.yml
+put .github/workflows/x.yml <<'END'
+jobs:
+  a:
+    steps:
+    - run: ./c/step
+    - uses: ./c/action
+    - name: c/named
+      run: |
+        # c/remark
+        FOO=1 c/long
+    - working-directory: c
+      run: ./moved
+END
+script c/named c/remark
+want '!' c/step .github/workflows/x.yml
+want '!' c/long .github/workflows/x.yml
+want '!' c/moved .github/workflows/x.yml
+want '' c/named ''
+want '' c/remark ''
+plain k/rules
+put Makefile <<'END'
+include k/rules
+END
+
+# --- start files of the home ---
+plain dot/rc dot/aliases
+ln -sf "$p/dot/rc" "$HOME/.bashrc"
+echo ". ~/project/dot/aliases" >"$HOME/.zshrc"
+want '!!' dot/rc '~/.bashrc'
+want '!!' dot/aliases '~/.zshrc'
+mkdir -p "$HOME/.local/bin"
+script dot/tool
+ln -s ../../project/dot/tool "$HOME/.local/bin/tool"
+want '!!' dot/tool '~/.local/bin/tool'
+
+cut -f 2 "$table" >"$T/paths"
+guard run -q --name refs -- sh -c '
+	while read -r f; do
+		echo "touch /tmp/x" >>"$f"
+		echo "touch /tmp/x" >>"$f.twin"
+	done' <"$T/paths"
+guard diff --name-status refs >"$T/list"
+tr -d ' ' <"$T/list" | sed 's/^M//' >"$T/marks"
+tab=$(printf '\t')
+while IFS= read -r line; do
+	mark=${line%%"$tab"*}
+	path=${line#*"$tab"}
+	by=${path#*"$tab"}
+	path=${path%%"$tab"*}
+	is "$(grep -x "[!]*$tab$path" "$T/marks")" "$mark$tab$path" \
+		"$path is marked '$mark' for ${by:-nothing}"
+	case $path in
+	agent/* | e/bin/*) ;;
+	*) is "$(grep -x "[!]*$tab$path.twin" "$T/marks")" "$tab$path.twin" \
+		"$path.twin is not marked" ;;
+	esac
+done <"$table"
+finish
