@@ -6,7 +6,6 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
@@ -26,8 +25,6 @@
 #define DISK_MS 1000
 /* Below this part of the disk nothing is kept. */
 #define FREE_SHARE 16
-/* Descriptors of the worker that are no files of the layer. */
-#define OTHER_FDS 24
 /* Records that cannot be written: the worker begins anew. */
 #define PENDING_MAX ((size_t)64 << 20)
 
@@ -63,17 +60,7 @@ static void start_watchdog(volatile uint64_t *beats)
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 }
 
-/* --- limits --- */
-
-static void raise_descriptors(struct worker *w)
-{
-	struct rlimit limit = {0};
-
-	(void)getrlimit(RLIMIT_NOFILE, &limit);
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
-	w->open_max = (limit.rlim_cur - OTHER_FDS) / 4 * 3;
-}
+/* --- the disk --- */
 
 static void check_disk(struct worker *w, int64_t now)
 {
@@ -199,7 +186,8 @@ static int open_worker(struct worker *w, struct err *err)
 	int i, dir; /* open, and locked, until the process ends */
 
 	(void)sigemptyset(&signals);
-	(void)sigaddset(&signals, WORKER_SIGNAL);
+	for (i = 0; i < WORKER_TABLES; i++)
+		(void)sigaddset(&signals, WORKER_SIGNAL + i);
 	(void)sigaddset(&signals, SIGIO);
 	(void)sigprocmask(SIG_SETMASK, &signals, NULL);
 	w->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -214,7 +202,7 @@ static int open_worker(struct worker *w, struct err *err)
 	TAILQ_INIT(&w->queue);
 	if (w->signal_fd < 0)
 		return fail_errno(err, "open signals");
-	raise_descriptors(w);
+	worker_table_start(w);
 	/* The worker of a guard that was killed may still work. */
 	dir = fd_open_dir(w->options->run_fd, TIMELINE_DIR);
 	if (dir < 0 || flock(dir, LOCK_EX) < 0)

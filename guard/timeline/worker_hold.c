@@ -164,7 +164,6 @@ struct keep {
 	struct worker *w;
 	enum worker_keep why;
 	bool small;
-	int64_t deadline;
 };
 
 static bool may_copy_on(void *arg)
@@ -177,7 +176,7 @@ static bool may_copy_on(void *arg)
 	}
 	k->w->beats++;
 	return k->small && (k->why == KEEP_SAMPLE ||
-			    timestamp_monotonic_ms() < k->deadline);
+			    timestamp_monotonic_ms() < k->w->break_until);
 }
 
 static bool reads_as_recorded(const struct worker_file *f)
@@ -357,10 +356,9 @@ static bool spool_has_room(struct worker *w, uint64_t bytes)
 	return w->spool_bytes + bytes <= max;
 }
 
-static void keep(struct worker *w, struct worker_file *f, enum worker_keep why,
-		 int64_t deadline)
+static void keep(struct worker *w, struct worker_file *f, enum worker_keep why)
 {
-	struct keep k = {.w = w, .why = why, .deadline = deadline};
+	struct keep k = {.w = w, .why = why};
 	struct stat st;
 	struct err err;
 	const char *text = NULL;
@@ -397,48 +395,52 @@ static void keep(struct worker *w, struct worker_file *f, enum worker_keep why,
 
 /* Saves the content. On failure the timeline says why. */
 void worker_hold_keep(struct worker *w, struct worker_file *f,
-		      enum worker_keep why, int64_t deadline)
+		      enum worker_keep why)
 {
 	if (why == KEEP_BROKEN && !w->reads.count)
 		set_lock(w, LOCK_EX);
-	keep(w, f, why, deadline);
+	keep(w, f, why);
 	if (why == KEEP_BROKEN && !w->reads.count)
 		set_lock(w, LOCK_UN);
 }
 
 /* --- holds --- */
 
-void worker_hold_close(struct worker *w, struct worker_file *f)
+void worker_hold_close(struct worker_file *f)
 {
 	if (f->fd < 0)
 		return;
 	give_up(f);
-	w->by_fd.items[f->fd] = NULL;
-	w->open_count--;
+	f->table->by_fd.items[f->fd] = NULL;
+	TAKE(f->table)->open_count--;
 	fd_close(&f->fd);
 }
 
-static void break_hold(struct worker *w, struct worker_file *f,
-		       int64_t deadline)
+static void break_hold(struct worker *w, void *arg)
 {
+	struct worker_file *f = arg;
+
 	if (!f->leased)
 		return;
-	worker_hold_keep(w, f, KEEP_BROKEN, deadline);
+	worker_hold_keep(w, f, KEEP_BROKEN);
 	give_up(f);
 	w->broken = true;
 	if (f->state == FILE_HELD)
 		worker_hold_wait(w, f);
 }
 
-static void check_all_holds(struct worker *w)
+static void check_holds(struct worker *w, void *arg)
 {
 	size_t i;
 
-	for (i = 0; i < w->by_fd.count; i++) {
-		struct worker_file *f = w->by_fd.items[i];
+	(void)arg;
+	for (i = 0; i < w->table->by_fd.count; i++) {
+		struct worker_file *f = w->table->by_fd.items[i];
 
-		if (f && f->leased && fcntl(f->fd, F_GETLEASE) != F_RDLCK)
-			break_hold(w, f, timestamp_monotonic_ms() + 100);
+		if (!f || !f->leased || fcntl(f->fd, F_GETLEASE) == F_RDLCK)
+			continue;
+		w->break_until = timestamp_monotonic_ms() + 100;
+		break_hold(w, f);
 	}
 }
 
@@ -458,15 +460,15 @@ void worker_hold_missed(struct worker *w, const struct worker_file *f,
 void worker_hold_end(struct worker *w, struct worker_file *f, int64_t lost)
 {
 	if (f->fd >= 0 && f->rested)
-		worker_hold_keep(w, f, KEEP_NAMELESS, 0);
+		worker_hold_keep(w, f, KEEP_NAMELESS);
 	worker_hold_missed(w, f, lost);
-	worker_hold_close(w, f);
+	worker_hold_close(f);
 }
 
 void worker_hold_breathe(struct worker *w)
 {
 	static struct signalfd_siginfo infos[1024];
-	int64_t deadline;
+	struct worker_table *t;
 	ssize_t len;
 	size_t i;
 
@@ -474,13 +476,17 @@ void worker_hold_breathe(struct worker *w)
 	len = read(w->signal_fd, infos, sizeof(infos));
 	if (len <= 0)
 		return;
-	deadline = timestamp_monotonic_ms() + BREAK_MS;
+	w->break_until = timestamp_monotonic_ms() + BREAK_MS;
 	for (i = 0; i < (size_t)len / sizeof(*infos); i++) {
 		size_t fd = (size_t)infos[i].ssi_fd;
+		size_t of = infos[i].ssi_signo - (size_t)WORKER_SIGNAL;
 
-		if (infos[i].ssi_signo == SIGIO)
-			check_all_holds(w);
-		else if (fd < w->by_fd.count && w->by_fd.items[fd])
-			break_hold(w, w->by_fd.items[fd], deadline);
+		for (t = w->tables; t < w->tables + w->table_count; t++)
+			if (infos[i].ssi_signo == SIGIO)
+				worker_table_call(w, t, check_holds, NULL);
+			else if (t == w->tables + of && fd < t->by_fd.count &&
+				 t->by_fd.items[fd])
+				worker_table_call(w, t, break_hold,
+						  t->by_fd.items[fd]);
 	}
 }

@@ -531,12 +531,27 @@ static void refresh_dir(struct worker *w, struct worker_dir *d)
 		check_names(w, d, fd, &changed);
 }
 
+static void end_nameless(struct worker *w, void *arg)
+{
+	struct worker_file *f = arg;
+	struct meta m;
+
+	/* The file's new name may come in the next tick. */
+	if (!w->ended && timestamp_monotonic_ms() < f->due &&
+	    (f->fd < 0 || (meta_get(f->fd, "", &m) == 0 && m.nlink > 0)))
+		return;
+	worker_hold_end(w, f, f->due - NAMELESS_MS);
+	TAILQ_REMOVE(&w->lists[FILE_NAMELESS], f, entry);
+	(void)tdelete(f, &w->files, sorted_compare_numbers);
+	free(f);
+	worker_hold_breathe(w);
+}
+
 void worker_mirror_refresh(struct worker *w, bool last)
 {
 	int64_t began = timestamp_monotonic_ms();
 	struct worker_dir *d;
 	struct worker_file *f, *next;
-	struct meta m;
 
 	while ((d = TAILQ_FIRST(&w->queue)) &&
 	       timestamp_monotonic_ms() < began + REFRESH_MS) {
@@ -544,18 +559,10 @@ void worker_mirror_refresh(struct worker *w, bool last)
 		d->queued = false;
 		refresh_dir(w, d);
 	}
+	w->ended = last && TAILQ_EMPTY(&w->queue);
 	for (f = TAILQ_FIRST(&w->lists[FILE_NAMELESS]); f; f = next) {
 		next = TAILQ_NEXT(f, entry);
-		/* The file's new name may come in the next tick. */
-		if (!(last && TAILQ_EMPTY(&w->queue)) && began < f->due &&
-		    (f->fd < 0 ||
-		     (meta_get(f->fd, "", &m) == 0 && m.nlink > 0)))
-			continue;
-		worker_hold_end(w, f, f->due - NAMELESS_MS);
-		TAILQ_REMOVE(&w->lists[FILE_NAMELESS], f, entry);
-		(void)tdelete(f, &w->files, sorted_compare_numbers);
-		free(f);
-		worker_hold_breathe(w);
+		worker_table_call(w, f->table, end_nameless, f);
 	}
 }
 

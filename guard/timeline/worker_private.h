@@ -5,6 +5,7 @@
  *	worker_rest.c	which files rest and are held
  *	worker_mirror.c	the picture of the layers, events, records
  *	worker_hold.c	leases that break, copies to the spool
+ *	worker_table.c	more descriptors than a process may have
  *
  * A name is an entry of a directory of the layer. A file is an inode of the
  * layer, of any type; hard links are several names of one file. Both are found
@@ -13,6 +14,7 @@
 #ifndef GUARD_TIMELINE_WORKER_PRIVATE_H
 #define GUARD_TIMELINE_WORKER_PRIVATE_H
 
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -26,9 +28,11 @@
 #define WORKER_TICK_MS 50
 /* Watches of inotify up to which nothing is counted. */
 #define WORKER_WATCHES_FEW 1024
-/* The signal of a broken lease. */
+/* The signal of a broken lease of the first table; the next ones follow. */
 #define WORKER_SIGNAL (SIGRTMIN + 1)
+#define WORKER_TABLES 29
 
+struct worker;
 struct worker_dir;
 struct worker_name;
 LIST_HEAD(worker_names, worker_name);
@@ -50,6 +54,7 @@ struct worker_file {
 	TAILQ_ENTRY(worker_file) entry; /* in the list of its state */
 	enum worker_state state;
 	int fd; /* open for reading, or -1 */
+	struct worker_table *table; /* of fd */
 	uint64_t path; /* hash: see worker_storm */
 	bool leased;
 	bool rested; /* the content stood still: it is worth a copy */
@@ -103,6 +108,29 @@ struct worker_storm {
 	unsigned int count;
 };
 
+/*
+ * RLIMIT_NOFILE limits the numbers of descriptors, and each thread may have a
+ * table of descriptors of its own. The thread of a table makes all calls that
+ * take a descriptor in it, while the other threads wait: no two threads work at
+ * a time. A descriptor that is older than all holds is in every table.
+ */
+typedef void worker_call_fn(struct worker *w, void *arg);
+
+struct worker_call {
+	worker_call_fn *fn;
+	void *arg;
+	struct worker_table *caller;
+	bool done;
+};
+
+struct worker_table {
+	struct worker *worker;
+	sem_t turn;
+	struct worker_call *call; /* to be made by the table's thread */
+	VEC(struct worker_file *) by_fd;
+	size_t open_count;
+};
+
 struct worker {
 	const struct worker_options *options;
 	volatile uint64_t beats; /* for the watchdog: it works */
@@ -114,14 +142,19 @@ struct worker {
 	void *names, *files, *watches; /* tsearch(3) */
 	struct worker_files lists[FILE_STATES];
 	struct worker_dirs dirs, queue;
-	VEC(struct worker_file *) by_fd;
-	size_t name_count, open_count, open_max; /* files */
+	struct worker_table tables[WORKER_TABLES];
+	struct worker_table *table; /* whose thread works */
+	size_t table_count, table_max;
+	size_t open_max; /* files in each table */
+	size_t name_count; /* files */
 	size_t dir_count, watch_count, watch_max;
 	bool watches_counted;
 	int64_t next_scan; /* of the directories without a watch */
 	uint64_t scans; /* number of the last full scan */
 	VEC(struct worker_read) reads;
+	bool ended; /* the run: no file gets another name */
 	bool broken; /* a lease, since the last tick */
+	int64_t break_until; /* the copy is made by then */
 	uint64_t spool_bytes;
 	bool disk_full;
 	int64_t disk_checked;
@@ -131,9 +164,9 @@ struct worker {
 
 /* --- worker_hold.c --- */
 
-/* Why a content is copied: a process of the run waits for it, until the
- * deadline; its descriptor is the last way to it; it stands still although a
- * process has it open for writing. */
+/* Why a content is copied: a process of the run waits for it; its descriptor is
+ * the last way to it; it stands still although a process has it open for
+ * writing. */
 enum worker_keep { KEEP_BROKEN, KEEP_NAMELESS, KEEP_SAMPLE };
 
 /* To be called in every loop that may take long: answers broken leases. */
@@ -159,13 +192,13 @@ int64_t worker_hold_rest(struct worker *w, const struct worker_file *f);
 void worker_hold_wait(struct worker *w, struct worker_file *f);
 /* An event of a file that waits: a writer may have closed it. */
 void worker_hold_event(struct worker *w, struct worker_file *f);
-/* Saves the content. On failure the timeline says why. deadline: in monotonic
- * ms. */
+/* Saves the content. On failure the timeline says why. This function and those
+ * that close the file run in the thread of its table. */
 void worker_hold_keep(struct worker *w, struct worker_file *f,
-		      enum worker_keep why, int64_t deadline);
+		      enum worker_keep why);
 /* Writes the contents that were only read so far. */
 void worker_hold_write(struct worker *w);
-void worker_hold_close(struct worker *w, struct worker_file *f);
+void worker_hold_close(struct worker_file *f);
 /* The content is lost since then, in monotonic ms: adds a GAP if it stood long
  * enough to be held. */
 void worker_hold_missed(struct worker *w, const struct worker_file *f,
@@ -197,6 +230,16 @@ void worker_mirror_record(struct worker *w, struct worker_file *f);
 /* Opens a name for reading. A descriptor or a negative errno. */
 int worker_mirror_open(struct worker *w, const struct worker_name *n,
 		       int flags);
+
+/* --- worker_table.c --- */
+
+/* Raises the limit of descriptors. */
+void worker_table_start(struct worker *w);
+/* Makes the call in the thread of the table; of NULL, in this one. */
+void worker_table_call(struct worker *w, struct worker_table *t,
+		       worker_call_fn *fn, void *arg);
+/* A table for one more file, or NULL. */
+struct worker_table *worker_table_with_room(struct worker *w);
 
 /* --- worker_rest.c --- */
 

@@ -14,28 +14,38 @@
 #define DROP_MS 50
 #define DROP_EVERY_MS 100
 
-/* The oldest hold makes room for a new one; then files that wait. False: the
- * copies have taken their share of the time. A path of which a content was
- * copied lately does not wait. */
-static bool make_room(struct worker *w, const struct worker_file *wants,
-		      int64_t now)
+static void drop(struct worker *w, void *arg)
 {
+	struct worker_file *f = arg;
+
+	if (f->state == FILE_HELD) {
+		worker_hold_keep(w, f, KEEP_NAMELESS);
+		worker_hold_move(w, f, FILE_IDLE);
+	}
+	worker_hold_close(f);
+}
+
+/* The table for one more file. Beyond the last one the oldest hold makes room
+ * for a new one; then files that wait. NULL: the copies have taken their share
+ * of the time. A path of which a content was copied lately does not wait. */
+static struct worker_table *
+make_room(struct worker *w, const struct worker_file *wants, int64_t now)
+{
+	struct worker_table *t = worker_table_with_room(w);
 	struct worker_file *f;
 
-	if (w->open_count < w->open_max)
-		return true;
+	if (t)
+		return t;
 	if (now % DROP_EVERY_MS > DROP_MS && !worker_hold_was_kept(w, wants))
-		return false;
+		return NULL;
 	f = TAILQ_FIRST(&w->lists[FILE_HELD]);
 	if (f) {
-		worker_hold_keep(w, f, KEEP_NAMELESS, 0);
-		worker_hold_close(w, f);
-		worker_hold_move(w, f, FILE_IDLE);
+		worker_table_call(w, f->table, drop, f);
 	} else {
 		TAILQ_FOREACH(f, &w->lists[FILE_WAITING], entry)
-		worker_hold_close(w, f);
+		worker_table_call(w, f->table, drop, f);
 	}
-	return true;
+	return worker_table_with_room(w);
 }
 
 static int open_file(struct worker *w, struct worker_file *f)
@@ -49,11 +59,12 @@ static int open_file(struct worker *w, struct worker_file *f)
 		(void)close(fd);
 		return -ESTALE;
 	}
-	while (w->by_fd.count <= (size_t)fd)
-		*VEC_ADD(&w->by_fd) = NULL;
-	w->by_fd.items[fd] = f;
+	while (w->table->by_fd.count <= (size_t)fd)
+		*VEC_ADD(&w->table->by_fd) = NULL;
+	w->table->by_fd.items[fd] = f;
 	f->fd = fd;
-	w->open_count++;
+	f->table = w->table;
+	f->table->open_count++;
 	return 0;
 }
 
@@ -64,14 +75,16 @@ static void sample(struct worker *w, struct worker_file *f, int64_t now)
 
 	if (f->kept || now < w->next_sample)
 		return;
-	worker_hold_keep(w, f, KEEP_SAMPLE, 0);
+	worker_hold_keep(w, f, KEEP_SAMPLE);
 	f->rested = f->kept;
 	cost = timestamp_monotonic_ms() - now;
 	w->next_sample = now + SAMPLE_SHARE * cost;
 }
 
-static void try_to_hold(struct worker *w, struct worker_file *f, int64_t now)
+static void try_to_hold(struct worker *w, void *arg)
 {
+	struct worker_file *f = arg;
+	int64_t now = timestamp_monotonic_ms();
 	int got = f->fd < 0 ? open_file(w, f) : 0;
 	bool leased;
 	struct meta m;
@@ -85,8 +98,11 @@ static void try_to_hold(struct worker *w, struct worker_file *f, int64_t now)
 	f->due = now + OPEN_MAX_MS;
 	if (got < 0)
 		return;
-	/* The end of a lease resets the signal. */
-	leased = fcntl(f->fd, F_SETSIG, WORKER_SIGNAL) == 0 &&
+	/* The end of a lease resets the signal. It goes to the process: the
+	 * kernel would send it to the thread, which is none. */
+	leased = fcntl(f->fd, F_SETSIG,
+		       WORKER_SIGNAL + (int)(f->table - w->tables)) == 0 &&
+		 fcntl(f->fd, F_SETOWN, getpid()) == 0 &&
 		 fcntl(f->fd, F_SETLEASE, F_RDLCK) == 0;
 	got = leased ? 0 : -errno;
 	if (meta_get(f->fd, "", &m) < 0)
@@ -112,15 +128,25 @@ static void try_to_hold(struct worker *w, struct worker_file *f, int64_t now)
 	}
 	/* No leases here: fs.leases-enable, or another user's file. */
 	if (f->kept) {
-		worker_hold_close(w, f);
+		worker_hold_close(f);
 		worker_hold_move(w, f, FILE_IDLE);
 	}
+}
+
+static void record(struct worker *w, void *arg)
+{
+	struct worker_file *f = arg;
+	struct meta m;
+
+	if (f->fd >= 0 && meta_get(f->fd, "", &m) == 0)
+		(void)worker_mirror_update(w, f, &m);
+	if (f->stale)
+		worker_mirror_record(w, f);
 }
 
 void worker_rest_record(struct worker *w)
 {
 	struct worker_file *f, *after;
-	struct meta m;
 	int i;
 
 	for (i = FILE_WAITING; i <= FILE_HELD; i++)
@@ -128,34 +154,50 @@ void worker_rest_record(struct worker *w)
 			after = TAILQ_NEXT(f, entry);
 			/* overlayfs may change a file with hard links by a name
 			 * that is gone: without an event. */
-			if (i == FILE_HELD && f->meta.nlink < 2)
-				continue;
-			if (f->fd >= 0 && meta_get(f->fd, "", &m) == 0)
-				(void)worker_mirror_update(w, f, &m);
-			if (f->stale)
-				worker_mirror_record(w, f);
+			if (i == FILE_WAITING || f->meta.nlink > 1)
+				worker_table_call(w, f->table, record, f);
 		}
 }
 
-int64_t worker_rest_due(struct worker *w)
+/* Stops where another table has to go on. */
+static void hold_due(struct worker *w, void *arg)
 {
-	int64_t next = INT64_MAX;
 	struct worker_file *f, *before;
+	int64_t *next = arg;
 
+	*next = INT64_MAX;
 	/* The newest first: what stood long will often go on to stand. */
 	for (f = TAILQ_LAST(&w->lists[FILE_WAITING], worker_files); f;
 	     f = before) {
 		int64_t now = timestamp_monotonic_ms();
+		struct worker_table *t = f->table;
 
 		before = TAILQ_PREV(f, worker_files, entry);
-		if (f->due <= now && f->fd < 0 && !make_room(w, f, now)) {
+		if (f->due <= now && !t) {
+			t = make_room(w, f, now);
+			if (t && t != w->table) {
+				*next = 0;
+				return;
+			}
+		}
+		if (f->due <= now && !t) {
 			f->due = now + DROP_MS;
 		} else if (f->due <= now) {
-			try_to_hold(w, f, now);
+			worker_table_call(w, t, try_to_hold, f);
 			worker_hold_breathe(w);
 		}
-		if (f->state == FILE_WAITING && f->due < next)
-			next = f->due;
+		if (f->state == FILE_WAITING && f->due < *next)
+			*next = f->due;
 	}
+}
+
+int64_t worker_rest_due(struct worker *w)
+{
+	int64_t next;
+
+	do
+		worker_table_call(w, worker_table_with_room(w), hold_due,
+				  &next);
+	while (!next);
 	return next;
 }

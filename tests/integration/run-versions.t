@@ -8,11 +8,12 @@ check=/opt/guard/build/tests/timeline/check
 destroyer=/opt/guard/build/tests/lib/destroyer
 
 # tell SCRIPT: the run executes one line.
+under=
 begin() {
 	rm -f "$T/go" "$T/done"
 	mkfifo "$T/go" "$T/done"
 	# shellcheck disable=SC2016 # the run's own
-	guard run -q "$@" -- sh -c 'while read -r line; do
+	$under guard run -q "$@" -- sh -c 'while read -r line; do
 		eval "$line"
 		echo done
 	done' <"$T/go" >"$T/done" 2>"$T/run.err" &
@@ -189,7 +190,24 @@ recall 'the same with 90 descriptors' prlimit --nofile=90:90
 recall 'the same with a short queue of signals' prlimit --sigpending=1:1
 
 # --- more files than descriptors ---
-prlimit --nofile=90:90 guard run -q -- "$destroyer" 2 700 60 1 otruashm 200 \
+under='prlimit --nofile=90:90'
+begin
+under=
+tell 'seq 1 300 | while read -r i; do echo $i >f$i; done'
+for _ in $(seq 1 500); do
+	[ "$(grep -c LEASE /proc/locks)" -lt 300 ] || break
+	sleep 0.02
+done
+is "$(ls "$(run_dir)/timeline/spool")" '' \
+	'more files than one process may have open are held, not copied'
+tell 'rm f1; echo over 1<>f150; truncate -s 0 f299; mv f298 f300; sleep 0.1'
+end
+for content in 1 150 299 300; do
+	kept "and kept: $content" $content
+done
+guard discard -q -y
+
+prlimit --nofile=64:64 guard run -q -- "$destroyer" 2 2000 60 1 otruashm 200 \
 	>"$T/log"
 settle
 ok 'beyond the descriptors each content that is not kept has a row' \
