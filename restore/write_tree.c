@@ -12,15 +12,21 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/fd.h"
+#include "base/parallel_for.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/entry_compare.h"
 #include "snapshot/store/content.h"
 
+/* Entries that one thread writes, one after the other. */
+#define PART_COUNT 64
+
 struct tree_write {
 	struct store *store;
 	int root_fd;
-	char temp[48]; /* a name that a run cannot guess */
+	char temp[64]; /* a name that a run cannot guess */
+	const struct differences *differences;
+	bool *left; /* of each */
 };
 
 /* Gives the owner, who is not root, the permissions to change entries of a
@@ -101,6 +107,22 @@ static int make_special(struct tree_write *w, int dir, const struct entry *e,
 		      : entry_apply_meta(w->store, fd, e, err);
 }
 
+/* Puts the new file in the place of the old one. A rename over a file makes
+ * ext4 write the new one to the disk at once, one by one. */
+static int put_in_place(struct tree_write *w, int dir, const char *name,
+			bool exchange, struct err *err)
+{
+	if (exchange &&
+	    renameat2(dir, w->temp, dir, name, RENAME_EXCHANGE) == 0) {
+		if (unlinkat(dir, w->temp, 0) == 0)
+			return 0;
+		(void)renameat2(dir, w->temp, dir, name, RENAME_EXCHANGE);
+	}
+	return renameat(dir, w->temp, dir, name) < 0
+		       ? fail_errno(err, "replace it")
+		       : 0;
+}
+
 static int replace_entry(struct tree_write *w, const struct difference *d,
 			 struct err *err)
 {
@@ -112,21 +134,22 @@ static int replace_entry(struct tree_write *w, const struct difference *d,
 		return dir;
 	got = S_ISREG(d->b.mode) ? make_file(w, dir, &d->b, err)
 				 : make_special(w, dir, &d->b, err);
-	if (got == 0 && renameat(dir, w->temp, dir, name) < 0)
-		got = fail_errno(err, "replace it");
+	if (got == 0)
+		got = put_in_place(w, dir, name, d->a.mode, err);
 	if (got < 0)
 		(void)unlinkat(dir, w->temp, 0);
 	return got;
 }
 
-static int make_dir(struct tree_write *w, const char *path, struct err *err)
+static int make_dir(struct tree_write *w, const struct difference *d,
+		    struct err *err)
 {
 	const char *name;
-	auto_close int dir =
-		*path ? beneath_parent(w->root_fd, path, &name, err) : -1;
+	auto_close int dir = -1;
 
-	if (!*path)
+	if (!*d->path)
 		return 0;
+	dir = beneath_parent(w->root_fd, d->path, &name, err);
 	if (dir < 0)
 		return dir;
 	return mkdirat(dir, name, 0700) < 0 && errno != EEXIST
@@ -150,16 +173,8 @@ static int write_entry(struct tree_write *w, const struct difference *d,
 	uint32_t mode = d->b.mode;
 	int got = -ENOENT;
 
-	if (!mode)
+	if (!mode || S_ISDIR(mode))
 		return 0;
-	if (S_ISDIR(mode)) {
-		auto_close int fd = S_ISDIR(d->a.mode)
-					    ? beneath_open(w->root_fd, d->path,
-							   O_PATH, 0, err)
-					    : -ENOENT;
-
-		return fd < 0 ? make_dir(w, d->path, err) : 0;
-	}
 	if (d->a.mode && entry_same_content(&d->a, &d->b))
 		got = apply_meta(w, d, err);
 	if (got != -ENOENT)
@@ -169,10 +184,32 @@ static int write_entry(struct tree_write *w, const struct difference *d,
 	return replace_entry(w, d, err);
 }
 
+static int write_part(void *arg, size_t part, struct err *err)
+{
+	struct tree_write w = *(const struct tree_write *)arg;
+	size_t i = part * PART_COUNT, end = i + PART_COUNT, len;
+
+	len = strlen(w.temp);
+	(void)snprintf(w.temp + len, sizeof(w.temp) - len, "-%zu", part);
+	for (; i < end && i < w.differences->count; i++) {
+		const struct difference *d = &w.differences->items[i];
+		int got = write_entry(&w, d, err);
+
+		if (got < 0)
+			return err_context(err, "%s", text_quote(d->path));
+		w.left[i] = got;
+	}
+	return 0;
+}
+
 int write_tree(struct store *store, int root_fd, const struct differences *d,
 	       char ***left, struct err *err)
 {
-	struct tree_write w = {.store = store, .root_fd = root_fd};
+	auto_free bool *stays = mem_zalloc(d->count * sizeof(*stays));
+	struct tree_write w = {.store = store,
+			       .root_fd = root_fd,
+			       .differences = d,
+			       .left = stays};
 	uint64_t random[2];
 	const struct difference *at = d->items;
 	size_t i;
@@ -194,13 +231,15 @@ int write_tree(struct store *store, int root_fd, const struct differences *d,
 		if (got)
 			mem_list_add(left, at[i].path);
 	}
-	for (i = 0; i < d->count; i++) {
-		got = write_entry(&w, &at[i], err);
-		if (got < 0)
+	for (i = 0; i < d->count; i++)
+		if (S_ISDIR(at[i].b.mode) && make_dir(&w, &at[i], err) < 0)
 			return err_context(err, "%s", text_quote(at[i].path));
-		if (got)
+	if (parallel_for((d->count + PART_COUNT - 1) / PART_COUNT, false,
+			 write_part, &w, err) < 0)
+		return -err->num;
+	for (i = 0; i < d->count; i++)
+		if (stays[i])
 			mem_list_add(left, at[i].path);
-	}
 	for (i = d->count; i-- > 0;)
 		if (S_ISDIR(at[i].b.mode) && apply_meta(&w, &at[i], err) < 0)
 			return err_context(err, "%s", text_quote(at[i].path));

@@ -399,11 +399,9 @@ static uint64_t next_number(const struct action_log *log)
 	return highest + 1;
 }
 
-int action_announce(int workspace_fd, struct action *a, struct atomic_set *to,
-		    struct err *err)
+int action_begin(int workspace_fd, struct action *a, struct err *err)
 {
 	AUTO(action_log) struct action_log log = {0};
-	AUTO(record) struct record r = {0};
 
 	if (!a->number) {
 		if (load_log(workspace_fd, &log, err) < 0)
@@ -411,6 +409,16 @@ int action_announce(int workspace_fd, struct action *a, struct atomic_set *to,
 		a->number = next_number(&log);
 	}
 	a->time = timestamp_now().sec;
+	return 0;
+}
+
+int action_announce(int workspace_fd, struct action *a, struct atomic_set *to,
+		    struct err *err)
+{
+	AUTO(record) struct record r = {0};
+
+	if (action_begin(workspace_fd, a, err) < 0)
+		return -err->num;
 	action_fields_add(&r, a);
 	record_add(&r, END, "1");
 	return to ? record_put(workspace_fd, NEXT, NEXT_KIND, NEXT_VERSION, &r,

@@ -101,7 +101,9 @@ bool action_is_discard(const struct action *a);
  * of the run, and no file of the project changed. */
 bool action_is_rewind(const struct action *a);
 
-/* Writes next-action, and numbers a new action. to: the set of files that
+/* Numbers a new action. An action without a transaction is recorded next. */
+int action_begin(int workspace_fd, struct action *a, struct err *err);
+/* Begins the action and writes next-action. to: the set of files that
  * become durable together; NULL: the record is durable on return. */
 int action_announce(int workspace_fd, struct action *a, struct atomic_set *to,
 		    struct err *err);

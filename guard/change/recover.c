@@ -266,11 +266,6 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	got = action_load_next(p->workspace_fd, &a, err);
 	if (got < 0 && got != -ENOENT)
 		return got;
-	/* It has no transaction, and is in the log before it begins. */
-	if (got == 0 && action_is_rewind(&a)) {
-		action_drop_next(p->workspace_fd);
-		got = -ENOENT;
-	}
 	if (got == 0) {
 		recorded = is_recorded_action(c, p, &a, &last, err);
 		if (recorded < 0)

@@ -255,7 +255,7 @@ bool rewind_has_work(const struct rewind *r)
 /* --- the record --- */
 
 #define MARK_WAIT_MS 3000
-#define MARK_STEP_MS 10
+#define MARK_STEP_MS 2
 
 static size_t count_marks(const struct session *s)
 {
@@ -319,11 +319,9 @@ static int record_action(struct rewind *r, struct action *a, struct err *err)
 					   r->p->session.project, true, err);
 	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
 
-	if (lock < 0 || action_announce(fd, a, NULL, err) < 0 ||
-	    action_record(fd, a, NULL, err) < 0)
-		return -err->num;
-	action_drop_next(fd);
-	return 0;
+	return lock < 0 || action_begin(fd, a, err) < 0
+		       ? -err->num
+		       : action_record(fd, a, NULL, err);
 }
 
 /* before 0: the root stays as it is. */

@@ -214,6 +214,15 @@ for at in 1 3 5; do
 	gives 0 'the last rewind is undone' guard undo -y 2
 	sees 'undo after a killed rewind' one
 done
+gives 0 'a rewind where no two names can be exchanged' \
+	"$stopat" --count "$T/count" --at 1 --on --error EIO \
+	--only renameat2 --below "$HOME/project" -- \
+	guard rewind -y -q live --to start
+says "$T/count" renameat2
+gives 0 'the live run has this state' guard exec -q live -- \
+	sh -c 'cat edited dir/deep/y && ! test -e held && ! ls -d .guard-*-*'
+undoes 'that rewind is undone'
+sees 'undo after a rewind without exchanges' one
 echo 'exit 0' >"$HOME/gate/go"
 wait "$guard"
 
