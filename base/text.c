@@ -73,20 +73,201 @@ size_t text_decode(const void *data, size_t len, uint32_t *ret_c)
 	return need;
 }
 
+struct text_span {
+	uint32_t first, last;
+};
+
+static bool is_in_spans(const struct text_span *spans, uint32_t c)
+{
+	while (c > spans->last)
+		spans++;
+	return c >= spans->first;
+}
+
 bool text_is_invisible(uint32_t c)
 {
-	return (c >= 0x80 && c <= 0x9f) || c == 0xad || c == 0x61c ||
-	       c == 0x115f || c == 0x1160 || (c >= 0x180b && c <= 0x180f) ||
-	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2060 && c <= 0x206f) || c == 0x3164 ||
-	       (c >= 0xfe00 && c <= 0xfe0f) || c == 0xfeff || c == 0xffa0 ||
-	       (c >= 0xfff0 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
+	/* Unicode's Default_Ignorable_Code_Point, C1, separators of lines,
+	 * annotations, and characters whose glyph is blank. */
+	static const struct text_span spans[] = {
+		{0x80, 0x9f},
+		{0xad, 0xad},
+		{0x34f, 0x34f},
+		{0x61c, 0x61c},
+		{0x115f, 0x1160},
+		{0x17b4, 0x17b5},
+		{0x180b, 0x180f},
+		{0x200b, 0x200f},
+		{0x2028, 0x202e},
+		{0x2060, 0x206f},
+		{0x2800, 0x2800},
+		{0x3164, 0x3164},
+		{0xfe00, 0xfe0f},
+		{0xfeff, 0xfeff},
+		{0xffa0, 0xffa0},
+		{0xfff0, 0xfffb},
+		{0x13441, 0x13442},
+		{0x16fe4, 0x16fe4},
+		{0x1bca0, 0x1bca3},
+		{0x1d159, 0x1d159},
+		{0x1d173, 0x1d17a},
+		{0xe0000, 0xe0fff},
+		{UINT32_MAX, UINT32_MAX},
+	};
+
+	return is_in_spans(spans, c);
+}
+
+/* --- letters that look alike --- */
+
+/* Python reads these as the letter of ASCII. */
+static bool is_styled_letter(uint32_t c)
+{
+	static const struct text_span spans[] = {
+		{0x2102, 0x2149},   {0x2160, 0x217f},	      {0xff10, 0xff5a},
+		{0x1d400, 0x1d7ff}, {UINT32_MAX, UINT32_MAX},
+	};
+
+	return is_in_spans(spans, c);
+}
+
+/* Letters of other alphabets that look like one of ASCII. Of Greek letters
+ * that formulas have beside Latin ones, the closest. */
+static bool is_foreign_twin(uint32_t c)
+{
+	static const struct text_span spans[] = {
+		{0x1c0, 0x1c3},	  {0x251, 0x251},     {0x261, 0x261},
+		{0x37f, 0x37f},	  {0x391, 0x392},     {0x395, 0x397},
+		{0x399, 0x39a},	  {0x39c, 0x39d},     {0x39f, 0x39f},
+		{0x3a1, 0x3a1},	  {0x3a4, 0x3a5},     {0x3a7, 0x3a7},
+		{0x3bd, 0x3bd},	  {0x3bf, 0x3bf},     {0x3f2, 0x3f3},
+		{0x3f9, 0x3fa},	  {0x405, 0x406},     {0x408, 0x408},
+		{0x410, 0x410},	  {0x412, 0x412},     {0x415, 0x415},
+		{0x41a, 0x41a},	  {0x41c, 0x41e},     {0x420, 0x423},
+		{0x425, 0x425},	  {0x42c, 0x42c},     {0x430, 0x430},
+		{0x435, 0x435},	  {0x43e, 0x43e},     {0x440, 0x441},
+		{0x443, 0x443},	  {0x445, 0x445},     {0x44c, 0x44c},
+		{0x455, 0x458},	  {0x461, 0x461},     {0x474, 0x475},
+		{0x4ae, 0x4af},	  {0x4ba, 0x4bb},     {0x4c0, 0x4c0},
+		{0x4cf, 0x4cf},	  {0x501, 0x501},     {0x50c, 0x50c},
+		{0x51a, 0x51d},	  {0x53c, 0x53c},     {0x54d, 0x54d},
+		{0x54f, 0x54f},	  {0x555, 0x555},     {0x566, 0x566},
+		{0x570, 0x570},	  {0x575, 0x575},     {0x578, 0x578},
+		{0x57d, 0x57d},	  {0x581, 0x581},     {0x585, 0x585},
+		{0x13a0, 0x13f5}, {0x1d00, 0x1d22},   {0x2c80, 0x2cb5},
+		{0xa4d0, 0xa4f7}, {0x10400, 0x1044f}, {UINT32_MAX, UINT32_MAX},
+	};
+
+	return is_in_spans(spans, c);
+}
+
+static pthread_once_t utf8_once = PTHREAD_ONCE_INIT;
+static locale_t utf8_locale;
+
+static void open_utf8_locale(void)
+{
+	utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
+
+static bool is_word_character(uint32_t c)
+{
+	if (c < 0x80)
+		return isalnum((int)c);
+	(void)pthread_once(&utf8_once, open_utf8_locale);
+	return !utf8_locale || iswalnum_l((wint_t)c, utf8_locale) ||
+	       text_is_invisible(c);
+}
+
+/* The part of an identifier, a path or a host that a letter is in is judged
+ * with so many bytes around it. */
+#define PART_AROUND 256
+
+/* What a part, and the parts that it is joined with, have of letters. */
+struct text_letters {
+	size_t latin, twins, styled, others;
+};
+
+static void count_letter(struct text_letters *to, uint32_t c)
+{
+	if (is_styled_letter(c))
+		to->styled++;
+	else if (is_foreign_twin(c))
+		to->twins++;
+	else if (c >= 0x80 ? c <= 0x24f : isalpha((int)c))
+		to->latin++;
+	else if (c >= 0x80 && !text_is_invisible(c))
+		to->others++;
+}
+
+/* Whether letters of the part around a letter look like others. Sets the end
+ * of that part. */
+static bool part_deceives(const unsigned char *p, size_t len, size_t at,
+			  size_t *ret_end)
+{
+	size_t i = at > PART_AROUND ? at - PART_AROUND : 0, n;
+	struct text_letters part = {0};
+	bool latin = false, reached = false, passed = false;
+	uint32_t c;
+
+	*ret_end = at + 1;
+	if (len - at > PART_AROUND)
+		len = at + PART_AROUND;
+	for (; i < len; i += n) {
+		n = text_decode(p + i, len - i, &c);
+		reached |= i >= at;
+		if (n && is_word_character(c)) {
+			struct text_letters letter = {0};
+
+			count_letter(passed ? &letter : &part, c);
+			latin |= part.latin || letter.latin;
+			*ret_end = passed ? *ret_end : i + n;
+			continue;
+		}
+		n += !n;
+		passed |= reached;
+		if (p[i] >= 0x80 || !strchr("._-/", p[i])) {
+			if (reached)
+				break;
+			latin = false;
+		}
+		if (!reached)
+			part = (struct text_letters){0};
+	}
+	if (part.latin || (!part.others && part.styled >= 2))
+		return part.twins + part.styled > 0;
+	return latin && !part.others && part.twins + part.styled >= 2;
+}
+
+static bool is_lookalike(uint32_t c)
+{
+	return is_styled_letter(c) || is_foreign_twin(c);
+}
+
+bool text_has_lookalikes(const void *data, size_t len)
+{
+	const unsigned char *p = data;
+	size_t i, n, end = 0;
+	uint32_t c;
+
+	for (i = 0; i < len; i += n ? n : 1) {
+		n = text_decode(p + i, len - i, &c);
+		if (n > 1 && i >= end && is_lookalike(c) &&
+		    part_deceives(p, len, i, &end))
+			return true;
+	}
+	return false;
 }
 
 void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
 {
+	text_escape_part(to, data, len, 0, len, keep_lines);
+}
+
+void text_escape_part(struct buf *to, const void *data, size_t all, size_t at,
+		      size_t part, bool keep_lines)
+{
 	const unsigned char *p = data;
-	size_t i = 0;
+	size_t len = at + part, i = at, judged = 0;
+	bool deceives = false;
 
 	while (i < len) {
 		size_t plain = i, n;
@@ -106,6 +287,8 @@ void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
 			i++;
 			continue;
 		}
+		if (n > 1 && i >= judged && is_lookalike(c))
+			deceives = part_deceives(p, all, i, &judged);
 		if (keep_lines && (c == '\n' || c == '\t'))
 			buf_add_char(to, (char)c);
 		else if (c == '\n')
@@ -116,7 +299,8 @@ void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
 			buf_add_text(to, "\\r");
 		else if (c < 0x20 || c == 0x7f)
 			buf_printf(to, "\\x%02x", (unsigned int)c);
-		else if (text_is_invisible(c))
+		else if (text_is_invisible(c) ||
+			 (deceives && i < judged && is_lookalike(c)))
 			buf_printf(to, "<U+%04X>", (unsigned int)c);
 		else
 			buf_add(to, p + i, n);
@@ -200,14 +384,6 @@ bool text_is_utf8(const void *data, size_t len)
 		i += n;
 	}
 	return true;
-}
-
-static pthread_once_t utf8_once = PTHREAD_ONCE_INIT;
-static locale_t utf8_locale;
-
-static void open_utf8_locale(void)
-{
-	utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
 void text_encode(struct buf *b, uint32_t c)

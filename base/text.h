@@ -4,7 +4,9 @@
  *
  * Escaped are C0 (line feed and tab only unless kept), DEL, C1, bidi controls,
  * zero-width and other invisible characters as <U+202E>, bytes that are not
- * UTF-8 as \xNN, ESC and other control characters as \x1b.
+ * UTF-8 as \xNN, ESC and other control characters as \x1b. Letters that look
+ * like those of ASCII are escaped as <U+0430> in a word that has Latin letters,
+ * too; a text in another alphabet stays as it is.
  */
 #ifndef GUARD_BASE_TEXT_H
 #define GUARD_BASE_TEXT_H
@@ -18,6 +20,11 @@
 
 /* Appends len bytes escaped; keep_lines keeps \n and \t. */
 void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines);
+
+/* Appends `part` bytes from `at` on, which are judged as part of all of them: a
+ * word does not change where a style begins in it. */
+void text_escape_part(struct buf *to, const void *data, size_t all, size_t at,
+		      size_t part, bool keep_lines);
 
 /* Appends a name escaped, without quotes. */
 void text_escape_name(struct buf *to, const char *name);
@@ -44,6 +51,13 @@ void text_encode(struct buf *to, uint32_t c);
 uint32_t text_lower_case(uint32_t c);
 /* Whether a character is invisible, moves others, or is a C1 control. */
 bool text_is_invisible(uint32_t c);
+/*
+ * Whether letters of another alphabet, or in a mathematical or full-width form,
+ * pass for letters of ASCII: in one word with Latin ones; in a word of nothing
+ * else that is joined with Latin ones by . _ - or / (a host); or as a word in
+ * such a form, which Python reads as ASCII.
+ */
+bool text_has_lookalikes(const void *data, size_t len);
 /* Whether the bytes are valid UTF-8 without surrogates and overlong forms. */
 bool text_is_utf8(const void *data, size_t len);
 

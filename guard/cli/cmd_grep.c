@@ -212,13 +212,14 @@ static int print_or_add_match(void *arg, const struct match *m, struct err *err)
 			len = SHOWN_MAX;
 		start = start < len ? start : len;
 		end = end < len ? end : len;
-		text_escape(&b, m->line, start, true);
+		text_escape_part(&b, m->line, len, 0, start, true);
 		if (end > start) {
 			buf_add_text(&b, DELETED);
-			text_escape(&b, m->line + start, end - start, true);
+			text_escape_part(&b, m->line, len, start, end - start,
+					 true);
 			buf_add_text(&b, PLAIN);
 		}
-		text_escape(&b, m->line + end, len - end, true);
+		text_escape_part(&b, m->line, len, end, len - end, true);
 		if (cut)
 			buf_add_text(&b, "...");
 		if (s->g->o->numbers)

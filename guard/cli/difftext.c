@@ -15,7 +15,7 @@
 /* --- words --- */
 
 static void add_words(struct buf *to, enum diff_layout layout, char kind,
-		      const char *text, size_t len)
+		      const struct difftext_line *line, size_t at, size_t len)
 {
 	const bool marks = layout == LAYOUT_WORDS || !output_has_color();
 
@@ -24,7 +24,7 @@ static void add_words(struct buf *to, enum diff_layout layout, char kind,
 	buf_add_text(to, styled_of(kind));
 	if (marks)
 		buf_add_text(to, kind == '-' ? "[-" : "{+");
-	text_escape(to, text, len, true);
+	text_escape_part(to, line->text, line->len, at, len, true);
 	if (marks)
 		buf_add_text(to, kind == '-' ? "-]" : "+}");
 	buf_add_text(to, PLAIN);
@@ -40,7 +40,7 @@ static void print_whole(const struct difftext *t, char kind,
 	if (kind == ' ')
 		text_escape(&b, line->text, line->len, true);
 	else
-		add_words(&b, t->layout, kind, line->text, line->len);
+		add_words(&b, t->layout, kind, line, 0, line->len);
 	styled_line(t->to, LINE_TEXT, " %s", buf_text(&b));
 }
 
@@ -65,7 +65,7 @@ static void add_range(struct buf *to, enum diff_layout layout, char kind,
 
 	if (w->next == w->ranges.count || range->at != w->at)
 		return;
-	add_words(to, layout, kind, w->line->text + w->at, range->len);
+	add_words(to, layout, kind, w->line, w->at, range->len);
 	w->at += range->len;
 	w->next++;
 }
@@ -77,7 +77,8 @@ static void add_changed(struct buf *to, enum diff_layout layout,
 		size_t left = equal_bytes(old), right = equal_bytes(now);
 		size_t equal = left < right ? left : right;
 
-		text_escape(to, now->line->text + now->at, equal, true);
+		text_escape_part(to, now->line->text, now->line->len, now->at,
+				 equal, true);
 		old->at += equal;
 		now->at += equal;
 		add_range(to, layout, '-', old);
@@ -121,7 +122,8 @@ static void add_expanded(struct buf *to, const struct difftext_line *line)
 		const size_t len = (size_t)((tab ? tab : end) - at);
 		const size_t start = to->len;
 
-		text_escape(to, at, len, false);
+		text_escape_part(to, line->text, line->len,
+				 (size_t)(at - line->text), len, false);
 		column += text_width(buf_text(to) + start);
 		at += len;
 		if (!tab)

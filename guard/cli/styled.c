@@ -33,13 +33,13 @@ void styled_text(struct styled *to, char sign, const char *text, size_t len,
 	for (i = 0; words && i < words->count; i++) {
 		const struct words_range *w = &words->items[i];
 
-		text_escape(&b, text + at, w->at - at, true);
+		text_escape_part(&b, text, len, at, w->at - at, true);
 		buf_add_text(&b, MARK);
-		text_escape(&b, text + w->at, w->len, true);
+		text_escape_part(&b, text, len, w->at, w->len, true);
 		buf_add_text(&b, MARK_END);
 		at = w->at + w->len;
 	}
-	text_escape(&b, text + at, len - at, true);
+	text_escape_part(&b, text, len, at, len - at, true);
 	line.text = buf_text(&b);
 	to->take(to, &line);
 }

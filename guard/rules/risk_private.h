@@ -232,9 +232,6 @@ bool risk_in_new_venv(const struct risk_file *f);
  * there was a file before. */
 void risk_judge_text(const char *path, bool existed, const struct buf *old,
 		     const struct buf *now, struct risks *ret);
-/* How many words have Latin letters and such of Cyrillic, Greek or full width
- * that look like Latin ones. 0 where the bytes have a NUL. */
-size_t risk_count_lookalikes(const void *data, size_t len);
 /* Whether a terminal would obey a character of the text, or not show it. */
 bool risk_hides_text(const char *text);
 /* Whether the bytes have a NUL. */

@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "guard/rules/risk_private.h"
 
 #define SHRUNK_LEAST 1024
@@ -131,7 +132,7 @@ static const char *find_name_shape(const char *path)
 		return "name-option";
 	if (len && name[len - 1] == ' ')
 		return "name-blank";
-	if (risk_count_lookalikes(name, len))
+	if (text_has_lookalikes(name, len))
 		return "name-lookalike";
 	if (strcmp(name, ".git") == 0)
 		return "git-directory";

@@ -8,57 +8,6 @@
 #include "base/text.h"
 #include "guard/rules/risk_private.h"
 
-/* --- lookalike letters --- */
-
-/* As UTF-8, two bytes each. */
-static const char alike[] =
-	/* Cyrillic */
-	"\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455"
-	"\u0501\u051b\u051d\u0410\u0412\u0415\u041a\u041c\u041d\u041e"
-	"\u0420\u0421\u0422\u0425\u0405\u0406\u0408\u04bb\u04cf"
-	/* Greek */
-	"\u03bf\u03bd\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c"
-	"\u039d\u039f\u03a1\u03a4\u03a5\u03a7";
-
-static bool is_lookalike(const unsigned char *at, size_t len)
-{
-	const char *p;
-
-	/* U+FF21 to U+FF3A, U+FF41 to U+FF5A: letters of full width */
-	if (len >= 3 && at[0] == 0xef)
-		return (at[1] == 0xbc && at[2] >= 0xa1 && at[2] <= 0xba) ||
-		       (at[1] == 0xbd && at[2] >= 0x81 && at[2] <= 0x9a);
-	for (p = alike; len >= 2 && *p; p += 2)
-		if (memcmp(at, p, 2) == 0)
-			return true;
-	return false;
-}
-
-size_t risk_count_lookalikes(const void *data, size_t len)
-{
-	const unsigned char *at = data, *end = at + len;
-	bool latin = false, other = false;
-	size_t n = 0;
-
-	if (!len || memchr(data, '\0', len))
-		return 0;
-	for (;; at++) {
-		bool word =
-			at < end && (*at >= 0x80 || isalnum(*at) || *at == '_');
-
-		if (!word) {
-			n += latin && other;
-			latin = other = false;
-			if (at >= end)
-				return n;
-		} else if (*at < 0x80) {
-			latin |= isalpha(*at) != 0;
-		} else if (*at >= 0xc0) {
-			other |= is_lookalike(at, (size_t)(end - at));
-		}
-	}
-}
-
 /* --- invisible characters --- */
 
 static bool is_emoji(uint32_t c)
@@ -90,11 +39,25 @@ static bool is_in_place(uint32_t c, uint32_t before, uint32_t after)
 	case 0x200c:
 		return is_joined_script(before);
 	default:
-		/* Tags that end in U+E007F choose a flag. */
-		return c >= 0xe0020 && c <= 0xe007f &&
-		       (before == 0x1f3f4 ||
-			(before >= 0xe0020 && before <= 0xe007f));
+		return false;
 	}
+}
+
+/* The bytes of the tags that choose a flag, such as England's: at most six
+ * letters or digits, of four bytes each, and U+E007F. */
+static size_t flag_len(const char *text, size_t len)
+{
+	size_t at, n;
+	uint32_t c;
+
+	for (at = 0; at < len && at <= 6 * 4; at += n) {
+		n = text_decode(text + at, len - at, &c);
+		if (n && at && c == 0xe007f)
+			return at + n;
+		if (!n || c < 0xe0030 || c > 0xe007a)
+			break;
+	}
+	return 0;
 }
 
 /* The first characters that a terminal obeys or does not show; 0: none. */
@@ -116,6 +79,8 @@ static struct hidden find_hidden(const char *text, size_t len)
 		    (c >= 0x80 && c <= 0x9f)) {
 			if (!found.control)
 				found.control = c;
+		} else if (c == 0x1f3f4) {
+			n += flag_len(text + i + n, len - i - n);
 		} else if (c >= 0x80 && text_is_invisible(c)) {
 			if (i + n >= len ||
 			    !text_decode(text + i + n, len - i - n, &after))
@@ -360,13 +325,17 @@ static void judge_line(const char *path, const struct risk_line *line,
 		       struct broken ret[LINE_RULES + 1])
 {
 	size_t len = strlen(line->text), n = 0;
-	const struct hidden hidden = find_hidden(line->text, len);
+	/* A mark of UTF-8 at the beginning of a file hides nothing. */
+	const size_t mark =
+		line->number == 1 && strncmp(line->text, "\ufeff", 3) == 0 ? 3
+									   : 0;
+	const struct hidden hidden = find_hidden(line->text + mark, len - mark);
 
 	if (hidden.control)
 		ret[n++] = (struct broken){"text-escape", hidden.control};
 	if (hidden.invisible)
 		ret[n++] = (struct broken){"text-invisible", hidden.invisible};
-	else if (risk_count_lookalikes(line->text, len))
+	else if (text_has_lookalikes(line->text, len))
 		ret[n++] = (struct broken){"text-lookalike", 0};
 	if ((has_long_word(line->text) &&
 	     (has_key(line->text) || has_token(line->text))) ||

@@ -260,6 +260,97 @@ static void what_a_terminal_obeys_is_escaped(void **state)
 	}
 }
 
+/* As many as Unicode 14 has of Default_Ignorable_Code_Point, the separators of
+ * lines, annotations and blank glyphs, and C1. */
+static void all_ignorable_characters_are_invisible(void **state)
+{
+	size_t found = 0;
+	uint32_t c;
+
+	(void)state;
+	for (c = 0; c <= 0x10ffff; c++)
+		found += text_is_invisible(c);
+	assert_int_equal(found, 4174 + 2 + 3 + 5 + 32);
+}
+
+static void letters_that_pass_for_others_are_escaped_in_their_word(void **state)
+{
+	static const struct {
+		const char *raw, *shown;
+	} cases[] = {
+		/* One word of two alphabets. */
+		{"us\u0435r", "us<U+0435>r"},
+		{"\u0410dmin", "<U+0410>dmin"},
+		{"passw\u03bfrd = 1", "passw<U+03BF>rd = 1"},
+		{"a\uff42c", "a<U+FF42>c"},
+		{"ev\U0001d41a"
+		 "l(x)",
+		 "ev<U+1D41A>l(x)"},
+		{"x.s\u0441ript.y", "x.s<U+0441>ript.y"},
+		{"env\u01c3=1", "env<U+01C3>=1"},
+		{"\u13a0ate", "<U+13A0>ate"},
+		{"s\u0585rt", "s<U+0585>rt"},
+		{"user\u0435_\u0438\u043c\u044f",
+		 "user<U+0435>_\u0438\u043c\u044f"},
+		/* The letters of a host or path pass for Latin ones. */
+		{"https://\u0430\u0440\u0440\u04cf\u0435.com/",
+		 "https://<U+0430><U+0440><U+0440><U+04CF><U+0435>.com/"},
+		{"import lib.\u043e\u0455", "import lib.<U+043E><U+0455>"},
+		/* A language reads them as ASCII. */
+		{"\uff45\uff56\uff41\uff4c()",
+		 "<U+FF45><U+FF56><U+FF41><U+FF4C>()"},
+		{"\U0001d41e\U0001d42f()", "<U+1D41E><U+1D42F>()"},
+		/* A text of another alphabet, beside Latin words. */
+		{"\u0430 user", NULL},
+		{"Git\u2014\u044d\u0442\u043e \u0441 API", NULL},
+		{"\u0441\u0430\u0445\u0430\u0440 \u0432 JSON", NULL},
+		{"API-\u0441\u0435\u0440\u0432\u0435\u0440", NULL},
+		{"\u0444\u0430\u0439\u043b.txt", NULL},
+		{"\u03b1\u03c1\u03c7\u03b5\u03af\u03bf.txt", NULL},
+		{"\u03c3_x = \u03bb * \u0394t", NULL},
+		{"\u211d^n \U0001d49c x", NULL},
+		{"\uff21\uff30\uff29\u3092\u4f7f\u3046", NULL},
+		{"na\u00efve caf\u00e9 \u0131\u015f\u0131k", NULL},
+		{"5\u00b5m \u00d7 3", NULL},
+		{"\u05e9\u05dc\u05d5\u05dd abc", NULL},
+		{"abc\u65e5\u672c", NULL},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *raw = cases[i].raw;
+		AUTO(buf) struct buf b = {0}, parts = {0};
+		size_t len = strlen(raw), at, n;
+		uint32_t c;
+
+		text_escape(&b, raw, len, false);
+		assert_string_equal(buf_text(&b), cases[i].shown ?: raw);
+		assert_int_equal(text_has_lookalikes(raw, len),
+				 cases[i].shown != NULL);
+		/* A part of a word is judged with all of it. */
+		for (at = 0; at < len; at += n) {
+			n = text_decode(raw + at, len - at, &c);
+			text_escape_part(&parts, raw, len, at, n, false);
+		}
+		assert_string_equal(buf_text(&parts), buf_text(&b));
+	}
+}
+
+/* The letters around one that passes for another are read for each word, not
+ * for each letter. */
+static void a_long_word_is_judged_in_time(void **state)
+{
+	AUTO(buf) struct buf raw = {0}, b = {0};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 200000; i++)
+		buf_add_text(&raw, i % 2 ? "\u0430" : "a.");
+	text_escape(&b, raw.data, raw.len, false);
+	assert_true(b.len >= raw.len);
+}
+
 /* All single and double bytes: never a control character in the output. */
 static void no_two_bytes_make_a_control_character(void **state)
 {
@@ -408,6 +499,10 @@ int main(void)
 		cmocka_unit_test(cut_bytes_are_bad_and_read_as_nothing),
 		cmocka_unit_test(odd_encodings_are_bad),
 		cmocka_unit_test(what_a_terminal_obeys_is_escaped),
+		cmocka_unit_test(all_ignorable_characters_are_invisible),
+		cmocka_unit_test(
+			letters_that_pass_for_others_are_escaped_in_their_word),
+		cmocka_unit_test(a_long_word_is_judged_in_time),
 		cmocka_unit_test(no_two_bytes_make_a_control_character),
 		cmocka_unit_test(a_long_name_is_cut_in_the_middle),
 		cmocka_unit_test(a_width_is_what_a_terminal_gives),

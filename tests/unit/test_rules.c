@@ -417,6 +417,10 @@ static void settings_are_judged_by_their_keys(void **state)
 	"\135\153\053\360\046\104\021\125\116\322\233\227\001\231"             \
 	"\256\266"
 
+/* Of the flag of England. */
+#define TAGS_GBENG "\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067"
+#define TAG_END "\U000e007f"
+
 static void text_that_deceives_is_known_by_its_bytes(void **state)
 {
 	static const struct rule_case cases[] = {
@@ -429,7 +433,37 @@ static void text_that_deceives_is_known_by_its_bytes(void **state)
 		{"a", "a\nb\nc\n", "a\r\nb\r\nc\r\n", "line-ends"},
 		{"a", "a\r\nb\r\nc\r\n", "a\nb\nc\n", "line-ends"},
 		{"a", "x\n", "", "emptied"},
+		/* Blank glyphs, and joiners that join nothing. */
+		{"a", "x\n", "a\u2800b\n", "text-invisible"},
+		{"a", "x\n", "a\u034fb\n", "text-invisible"},
+		{"a", "x\n", "a\u3164b\n", "text-invisible"},
+		{"a", "x\n", "a\uffa0b\n", "text-invisible"},
+		{"a", "x\n", "a\u115fb\n", "text-invisible"},
+		{"a", "x\n", "a\u17b4b\n", "text-invisible"},
+		{"a", "x\n", "a\U0001d173b\n", "text-invisible"},
+		{"a", "x\n", "a\U000e0141b\n", "text-invisible"},
+		{"a", "x\n", "a\u2067b\u2069\n", "text-invisible"},
+		{"a", "x\n", "a\u200db\n", "text-invisible"},
+		{"a", "x\n", "\u2764\ufe0f\ufe0f\n", "text-invisible"},
+		{"a", "x\n", "x\n\ufeffy\n", "text-invisible"},
+		/* Tags without an end, without a flag, or more than a flag's */
+		{"a", "x\n", "\U0001f3f4" TAGS_GBENG "\n", "text-invisible"},
+		{"a", "x\n", TAGS_GBENG TAG_END "\n", "text-invisible"},
+		{"a", "x\n",
+		 "\U0001f3f4" TAGS_GBENG "\U000e0061\U000e0062" TAG_END "\n",
+		 "text-invisible"},
+		{"a", "x\n", "\U0001f3f4" TAG_END "\n", "text-invisible"},
+		{"a", "x\n", "\U0001f3f4\U000e0020\U000e0041" TAG_END "\n",
+		 "text-invisible"},
+		{"a", "x\n", "\U0001f3f4" TAGS_GBENG TAG_END "\U000e0061\n",
+		 "text-invisible"},
+		{"a", "x\n", "\uff45\uff56\uff41\uff4c(x)\n", "text-lookalike"},
 		/* Harmless changes of the same file. */
+		{"a", "x\n", "\U0001f3f4" TAGS_GBENG TAG_END "\n", NULL},
+		{"a", NULL, "\ufeffx\n", NULL},
+		{"a", "x\n", "1\ufe0f\u20e3 \u2600\ufe0f\n", NULL},
+		{"a", "x\n", "\U0001f3f3\ufe0f\u200d\U0001f308\n", NULL},
+		{"a", "x\n", "\u0444\u0430\u0439\u043b \u0441 API\n", NULL},
 		{"a", "x\n", "x \u2764\ufe0f\n", NULL},
 		{"a", "x\n", "\U0001f468\u200d\U0001f469\u200d\U0001f467\n",
 		 NULL},
