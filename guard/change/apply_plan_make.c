@@ -204,7 +204,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 	struct store *store = a->c->store;
 	bool home = a->changes.roots[index].home;
 	const char *path = apply_plan_root_path(a, index);
-	auto_free char *above = home ? NULL : risk_above(path);
+	auto_free char *above = home ? mem_strdup("~") : risk_above(path);
 	auto_free char *hooks =
 		home ? NULL : consent_hooks_dir(store, &root->now.root);
 	AUTO(snapshot) struct snapshot begun = {0};

@@ -362,8 +362,9 @@ int changes_load_by(const struct session *s, const struct state *state,
 		if ((open_root(s, &c, i, err) == 0 || changes_is_gone(root)) &&
 		    list(arg, s, state, i, root, err) == 0) {
 			/* An empty layer needs no rules. */
-			if (!root->home && root->list.count)
-				root->above = risk_above(path);
+			if (root->list.count)
+				root->above = root->home ? mem_strdup("~")
+							 : risk_above(path);
 			root->references =
 				changes_references_new(path, s->home);
 			if (!i && !root->home)

@@ -39,7 +39,8 @@ bool changes_is_cache(const char *home_path)
 
 	for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
 		if (path_below(home_path, caches[i]))
-			return true;
+			/* A start file of zsh's. */
+			return strncmp(home_path, ".cache/p10k-", 12) != 0;
 	return false;
 }
 

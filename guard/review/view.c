@@ -422,6 +422,7 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 bool view_is_suspect(struct view *v, const struct view_entry *e)
 {
 	const struct change *c = e->change;
+	auto_free char *in_home = NULL;
 
 	if (e->judged || !c->now.mode || c->flags & CHANGES_TORN)
 		return !e->judged;
@@ -429,14 +430,16 @@ bool view_is_suspect(struct view *v, const struct view_entry *e)
 	    (v->home && changes_is_cache(c->path)))
 		return false;
 	know_places(v);
-	return v->root->above ||
+	in_home = v->home ? path_join("~", c->path) : NULL;
+	return (v->root->above && !in_home) ||
 	       risk_refs_level(changes_references(v->root), c->path) >
 		       RISK_NOTE ||
 	       (v->hooks && path_below(c->path, v->hooks)) ||
 	       c->flags & (CHANGE_SETID | CHANGE_ACL | CHANGE_NODE) ||
 	       c->kind == CHANGE_TYPE || S_ISLNK(c->now.mode) ||
 	       (!c->old.mode && risk_by_shape(c->path)) ||
-	       (!S_ISDIR(c->now.mode) && risk_by_name(c->path) > RISK_NOTE);
+	       (!S_ISDIR(c->now.mode) &&
+		risk_by_name(in_home ?: c->path) > RISK_NOTE);
 }
 
 enum risk_level view_level(const struct view_entry *e)

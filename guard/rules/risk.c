@@ -45,8 +45,7 @@ static void judge_content(const struct risk_file *f,
 	risk_judge_bytes(f, &old, &now, r);
 }
 
-/* The content changed, or cannot be compared. */
-static bool has_other_bytes(const struct risk_file *f)
+bool risk_has_other_bytes(const struct risk_file *f)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
 
@@ -65,11 +64,11 @@ static void judge_generated(const struct risk_file *f,
 	bool was_file = f->old_mode && !S_ISDIR(f->old_mode);
 
 	if (rule && rule->level > RISK_NOTE &&
-	    (was_file ? has_other_bytes(f) : risk_always_runs(f->path)))
+	    (was_file ? risk_has_other_bytes(f) : risk_always_runs(f->path)))
 		/* Each new environment has such files. */
 		risk_add(r, rule, was_file ? RISK_NONE : RISK_HIGH);
 	else if (was_file && !S_ISDIR(f->now_mode) &&
-		 risk_is_installed(f->path) && has_other_bytes(f))
+		 risk_is_installed(f->path) && risk_has_other_bytes(f))
 		risk_add(r, risk_rule("installed-changed"), RISK_NONE);
 }
 
@@ -142,8 +141,10 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 		return;
 	}
 	risk_judge_entry(f, ret);
-	if (complete)
+	if (complete) {
 		risk_judge_bytecode(f, ret);
+		risk_judge_typed(f, ret);
+	}
 	rule = find_name_rule(f, &as, &ref);
 	if (ref && !ref->named) {
 		by = *rule;
@@ -156,12 +157,18 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 	}
 	if (S_ISDIR(f->now_mode) || (!rule && risk_is_git_object(f->path)))
 		return;
+	/* A new program is typed by the names of programs only. */
+	if (rule && !ref && !f->old_mode &&
+	    strcmp(rule->id, "path-shadow") == 0 &&
+	    path_has_part(f->path, "bin"))
+		rule = NULL;
 	/* git executes no hook of this name, and no tool loads such variables.
 	 */
 	if (rule && (as == AS_ENV || strcmp(rule->id, "git-hook") == 0) &&
 	    path_ends(name, ".sample"))
 		rule = NULL;
-	if (complete || (rule && rule->level == RISK_CRITICAL))
+	if (complete ||
+	    (rule && (rule->level == RISK_CRITICAL || risk_is_for_agents(as))))
 		judge_content(f, rule, as, complete, ret);
 	if (ref && ref->named)
 		name_reference(ref, ret);

@@ -329,8 +329,9 @@ enum settings_format risk_format_of(const char *path, enum risk_as as)
 
 enum risk_as risk_agent_as(const char *path, const struct buf *now)
 {
-	static const char *const prose[] = {"*.md",    "*.mdc",	  "*.txt",
-					    ".*rules", ".*hints", "*.markdown"};
+	static const char *const prose[] = {
+		"*.md",	   "*.mdc",	 "*.txt",	 ".*rules",
+		".*hints", "*.markdown", "*instructions"};
 	static const char *const data[] = {"*.json", "*.jsonc", "*.toml",
 					   "*.yml", "*.yaml"};
 	const char *name = path_name(path);
@@ -418,6 +419,19 @@ static void parse_old(enum settings_format format, const struct buf *old,
 		risk_lines_free(before);
 }
 
+/* More than blanks around lines, or the form of JSON. */
+static bool has_other_lines(const struct risk_lines *a,
+			    const struct risk_lines *b)
+{
+	size_t i = 0;
+
+	while (i < a->count && i < b->count &&
+	       strcmp(a->items[i].path, b->items[i].path) == 0 &&
+	       strcmp(a->items[i].text, b->items[i].text) == 0)
+		i++;
+	return i < a->count || i < b->count;
+}
+
 void risk_judge_content(const char *path, const struct risk_rule *rule,
 			enum risk_as as, const struct buf *old,
 			const struct buf *now, struct risks *ret)
@@ -448,9 +462,16 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 			&after, ret) ||
 	    as == AS_STATE || as == AS_VENV || as == AS_REPOSITORY)
 		return;
-	/* New instructions are followed, whatever they say. */
+	/* Instructions are followed, whatever they say. */
 	risk_add(ret, rule,
-		 as == AS_PROSE && !before.count ? RISK_HIGH : RISK_NOTE);
+		 risk_is_for_agents(as) && has_other_lines(&before, &after)
+			 ? RISK_HIGH
+			 : RISK_NOTE);
+}
+
+bool risk_is_for_agents(enum risk_as as)
+{
+	return as == AS_AGENT || as == AS_PROSE;
 }
 
 void risk_judge_shape(const char *path, const struct buf *old,

@@ -1,7 +1,8 @@
 /*
  * Names of files that a tool executes, or that name commands to execute. A
  * pattern with a slash matches at any depth, too: a directory of a project can
- * be opened and built by itself. "X/" is everything below a directory X.
+ * be opened and built by itself. "X/" is everything below a directory X, and
+ * "/X" a name at the top only.
  */
 #include <fnmatch.h>
 #include <limits.h>
@@ -42,13 +43,11 @@ struct pattern_index {
  * name. The byte is the first one of the part, or '*'; last: the last byte of
  * the name, for names that may begin with any. */
 static struct pattern_index parts, names, last;
+static struct rule_pattern *tops; /* without their slash */
 static pthread_once_t indexed = PTHREAD_ONCE_INIT;
 
-static void index_pattern(struct pattern_index *index, char byte,
-			  struct rule_pattern *p)
+static void put_first(struct rule_pattern **first, struct rule_pattern *p)
 {
-	struct rule_pattern **first = &index->by_byte[(unsigned char)byte];
-
 	p->next = *first;
 	*first = p;
 }
@@ -80,12 +79,20 @@ static void index_rule_patterns(void)
 	for (i = all.count; i--;) {
 		struct rule_pattern *p = &all.items[i];
 
-		if (memchr(p->text, '/', p->len))
-			index_pattern(&parts, *p->text, p);
-		else if (*p->text == '*' && !strchr("*?]", p->text[p->len - 1]))
-			index_pattern(&last, p->text[p->len - 1], p);
-		else
-			index_pattern(&names, *p->text, p);
+		unsigned char byte = (unsigned char)*p->text;
+		unsigned char end = (unsigned char)p->text[p->len - 1];
+
+		if (byte == '/') {
+			p->text++;
+			p->len--;
+			put_first(&tops, p);
+		} else if (memchr(p->text, '/', p->len)) {
+			put_first(&parts.by_byte[byte], p);
+		} else if (byte == '*' && !strchr("*?]", end)) {
+			put_first(&last.by_byte[end], p);
+		} else {
+			put_first(&names.by_byte[byte], p);
+		}
 	}
 }
 
@@ -95,7 +102,7 @@ static bool glob_matches(const char *rule_pattern, size_t len, const char *path)
 	char glob[PATTERN_MAX];
 	size_t have = strlen(path);
 
-	if (!star)
+	if (!star && !memchr(rule_pattern, '[', len))
 		return have == len && memcmp(rule_pattern, path, len) == 0;
 	/* "*.so" matches a name, which has no slash. */
 	if (star == rule_pattern && !memchr(rule_pattern + 1, '*', len - 1) &&
@@ -136,17 +143,21 @@ static bool match_pattern_at(const char *rule_pattern, size_t len,
 	return glob_matches(rule_pattern, len - 1, head);
 }
 
-/* The first row, up to `best`, with a pattern below the byte that matches the
- * path from here on. */
-static size_t find_best_rule_at(const struct pattern_index *index, char byte,
-				const char *at, size_t best)
+/* The first row, up to `best`, with a pattern of the list that matches the path
+ * from here on. */
+static size_t find_best_rule(const struct rule_pattern *p, const char *at,
+			     size_t best)
 {
-	const struct rule_pattern *p = index->by_byte[(unsigned char)byte];
-
 	for (; p && p->row < best; p = p->next)
 		if (match_pattern_at(p->text, p->len, at))
 			return p->row;
 	return best;
+}
+
+static size_t find_best_rule_at(const struct pattern_index *index, char byte,
+				const char *at, size_t best)
+{
+	return find_best_rule(index->by_byte[(unsigned char)byte], at, best);
 }
 
 bool risk_pattern_matches(const char *pattern, const char *path)
@@ -172,7 +183,7 @@ const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as)
 	size_t best;
 
 	(void)pthread_once(&indexed, index_rule_patterns);
-	best = rows.count;
+	best = find_best_rule(tops, path, rows.count);
 	best = find_best_rule_at(&names, *name, name, best);
 	best = find_best_rule_at(&names, '*', name, best);
 	if (*name)

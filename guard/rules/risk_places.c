@@ -3,9 +3,11 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "guard/rules/risk.h"
 #include "guard/rules/risk_private.h"
 
@@ -148,6 +150,76 @@ static bool is_venv_program(const struct risk_file *f, const char *name)
 	return at != NULL;
 }
 
+/* --- programs that people type --- */
+
+const char *risk_typed_name(const char *path, bool system)
+{
+	static const char *const dirs[] = {"bin",   ".bin",    "sbin",
+					   "shims", "Scripts", NULL};
+	static const char *const machine[] = {"/usr/bin/",	 "/bin/",
+					      "/usr/sbin/",	 "/sbin/",
+					      "/usr/local/bin/", NULL};
+	const char *name = path_name(path);
+	auto_free char *dir = path_parent(path);
+	auto_free char *typed = path_join("@bin", name);
+	const struct risk_rule *rule;
+	const char *const *at;
+	enum risk_as ignored;
+
+	if (!mem_list_has(dirs, path_name(dir)))
+		return NULL;
+	rule = risk_name_rule(typed, &ignored);
+	if (rule && strcmp(rule->id, "typed-program") == 0)
+		return name;
+	for (at = machine; system && !rule && *at; at++) {
+		auto_free char *program = mem_printf("%s%s", *at, name);
+
+		if (access(program, X_OK) == 0)
+			return name;
+	}
+	return NULL;
+}
+
+/* A link of npm's to a package that has such a program, by its rule. */
+static bool is_package_link(const struct risk_file *f, const char *name)
+{
+	AUTO(buf) struct buf target = {0};
+	auto_free char *link = NULL;
+	const struct risk_rule *rule;
+	enum risk_as ignored;
+
+	if (!S_ISLNK(f->now_mode) || !f->read(f->arg, true, &target))
+		return false;
+	link = mem_printf("@link/%s/%s", name, buf_text(&target));
+	rule = risk_name_rule(link, &ignored);
+	return rule && rule->level == RISK_NOTE;
+}
+
+void risk_judge_typed(const struct risk_file *f, struct risks *ret)
+{
+	const bool venv = risk_in_new_venv(f);
+	const bool filled = venv || risk_in_generated(f->path);
+	const char *name = risk_typed_name(f->path, !filled);
+	auto_free char *text = NULL;
+	struct risk_rule rule;
+
+	/* A file that was there, and has another mode or time only. */
+	if (!name || S_ISDIR(f->now_mode) ||
+	    (S_ISREG(f->now_mode) && !(f->now_mode & 0111)) ||
+	    (f->old_mode == f->now_mode && !risk_has_other_bytes(f)) ||
+	    (filled && (is_package_link(f, name) ||
+			(!f->old_mode && strncmp(name, "python", 6) == 0 &&
+			 is_venv_program(f, name)))))
+		return;
+	/* Each by its name: no number stands for them. */
+	text = mem_printf("runs when %s is typed, where PATH has its directory "
+			  "first",
+			  text_quote(name));
+	rule = *risk_rule("typed-program");
+	rule.text = text;
+	risk_add(ret, &rule, RISK_NONE);
+}
+
 /* A .pth file of paths, or of setuptools, virtualenv or pip. */
 static bool is_venv_pth(const struct risk_file *f, const char *name)
 {
@@ -239,6 +311,8 @@ bool risk_always_runs(const char *path)
 	const char *name = path_name(path);
 
 	return fnmatch("*.pth", name, 0) == 0 ||
+	       fnmatch("*.gradle/init*", path, 0) == 0 ||
+	       path_ends(path, ".gradle/gradle.properties") ||
 	       strcmp(name, "sitecustomize.py") == 0 ||
 	       strcmp(name, "usercustomize.py") == 0;
 }

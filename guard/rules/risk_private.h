@@ -29,6 +29,9 @@ struct risk *risk_add_line(struct risks *r, const struct risk_rule *rule,
 			   enum risk_level level, size_t number,
 			   const char *key, const char *line);
 
+/* The content changed, or cannot be compared. */
+bool risk_has_other_bytes(const struct risk_file *f);
+
 /* --- risk_rules.c --- */
 
 /* How a change of a file with a known name is judged. */
@@ -190,6 +193,10 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 			enum risk_as as, const struct buf *old,
 			const struct buf *now, struct risks *ret);
 
+/* Files that an agent reads: any change of them instructs it, and commands in
+ * them may run at once, whatever the level of their name. */
+bool risk_is_for_agents(enum risk_as as);
+
 /* Judges a file that a rule of the user names, by the rule's conditions, else
  * by its class. */
 void risk_judge_user_rule(const char *path, const struct rule *rule,
@@ -221,6 +228,12 @@ const struct risk_rule *risk_refs_rule(const struct risk_refs *refs,
  * compresses them, they are no text. */
 bool risk_is_git_object(const char *path);
 
+/* The name of a program that people type, of a file in a directory with a name
+ * as PATH has them; NULL: none. system: a program of this machine counts, too,
+ * else those alone that rules name. */
+const char *risk_typed_name(const char *path, bool system);
+/* Adds a risk if the file would run in place of a program that people type. */
+void risk_judge_typed(const struct risk_file *f, struct risks *ret);
 /* A new file of an environment of Python: `python3 -m venv DIR`, whatever the
  * name, or of pip in it. The project itself is none. Reads the files that
  * Python or PATH would run. */

@@ -145,7 +145,7 @@ static const char *find_name_shape(const char *path)
 
 bool risk_by_shape(const char *path)
 {
-	return find_name_shape(path) != NULL;
+	return find_name_shape(path) != NULL || risk_typed_name(path, true);
 }
 
 static void judge_name(const struct risk_file *f, struct risks *r)

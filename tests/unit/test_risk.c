@@ -648,6 +648,64 @@ static void links_and_nodes_among_packages_are_told(void **state)
 	assert_true(tells(&r, "was a directory"));
 }
 
+static void programs_that_people_type_are_told(void **state)
+{
+	static const uint32_t program = S_IFREG | 0755, link = S_IFLNK | 0777;
+	static const struct {
+		const char *path;
+		uint32_t old_mode, now_mode;
+		const char *now;
+		bool told;
+	} cases[] = {
+		{"node_modules/.bin/git", 0, program, "#!/bin/sh\n", true},
+		{"node_modules/.bin/ls", 0, link, "../evil/ls", true},
+		{"a/node_modules/.bin/npm", 0, link, "../evil/npm.js", true},
+		{"node_modules/.bin/node", 0, program, "\177ELF", true},
+		{".venv/bin/sudo", 0, program, "#!/bin/sh\n", true},
+		{".venv/bin/python", 0, program, "#!/bin/sh\n", true},
+		{".venv/bin/python3.12", 0, link, "/tmp/x", true},
+		{"venv/bin/ssh", 0, link, "../../x", true},
+		{"bin/make", 0, program, "x", true},
+		{"bin/make", FILE_MODE, program, "x", true},
+		{"bin/curl", program, link, "x", true},
+		{"tools/sbin/env", 0, program, "x", true},
+		{"vendor/bin/php", 0, program, "x", true},
+		{"x/Scripts/python", 0, program, "x", true},
+		{"bin/clang++-18", 0, program, "x", true},
+		/* This machine has it, and no rule. */
+		{"bin/cksum", 0, program, "x", true},
+		/* What tools put there, and other names. */
+		{"node_modules/.bin/tsc", 0, link, "../t/bin/tsc", false},
+		{"node_modules/.bin/npx", 0, link, "../npm/bin/x.js", false},
+		{"node_modules/.bin/which", 0, link, "../which/w", false},
+		{"node_modules/.bin/mytool", 0, program, "#!/bin/sh\n", false},
+		{".venv/bin/python", 0, link, "/usr/bin/python3", false},
+		{".venv/bin/python3", 0, link, "python", false},
+		{".venv/bin/python3.12", 0, program, "\177ELF", false},
+		{".venv/bin/pip", 0, program, "#!/p/.venv/bin/python\n", false},
+		{".venv/bin/cksum", 0, program, "#!/p/.venv/bin/python\n",
+		 false},
+		{"bin/git", 0, FILE_MODE, "text", false},
+		{"bin/test", 0, program, "x", false},
+		{"bin/git", program, program, "old", false},
+		{"lib/git", 0, program, "x", false},
+		{"git", 0, program, "x", false},
+		{"vendor/bin/mytool", 0, program, "x", false},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		AUTO(risks) struct risks r = {0};
+
+		judge(cases[i].path, cases[i].old_mode, cases[i].now_mode,
+		      cases[i].old_mode ? "old" : NULL, cases[i].now, &r);
+		if (tells(&r, "is typed") != cases[i].told ||
+		    (!cases[i].told && risks_worst(&r) >= RISK_HIGH))
+			fail_msg("%zu: %s", i, cases[i].path);
+	}
+}
+
 #define SOURCE "1234\x10\x10\x10\x10" /* the source's mtime and size */
 
 static void compiled_code_that_no_python_leaves_is_told(void **state)
@@ -848,6 +906,7 @@ int main(void)
 		cmocka_unit_test(what_a_file_became_is_told),
 		cmocka_unit_test(what_is_hidden_among_packages_is_told),
 		cmocka_unit_test(links_and_nodes_among_packages_are_told),
+		cmocka_unit_test(programs_that_people_type_are_told),
 		cmocka_unit_test(compiled_code_that_no_python_leaves_is_told),
 		cmocka_unit_test(a_text_that_is_made_binary_is_told),
 		cmocka_unit_test(another_one_that_looks_the_same_is_told),

@@ -381,19 +381,40 @@ static void settings_are_judged_by_their_keys(void **state)
 		{".claude/x.md", "a\n", "#!/bin/sh\na\n", "agent-session"},
 		{".codex/config.toml", "", "notify = [\"e\"]\n",
 		 "agent-settings"},
+		/* An agent reads any other line. */
+		{".codex/config.toml", "", "verbose = true\n", "agent-session"},
+		{".claude/settings.json", "{}", "{\"verbose\":true}",
+		 "agent-session"},
+		{"CLAUDE.md", "a\n", "a\nPrefer short functions.\n",
+		 "agent-session"},
+		{"CLAUDE.md", "a\nNever push.\n", "a\n", "agent-session"},
+		{"sub/WARP.md", "a\n", "b\n", "agent-session"},
+		{".acme/skills/x/SKILL.md", "a\n", "b\n", "agent-session"},
+		{".acme/rules/style.mdc", "a\n", "b\n", "agent-session"},
+		{".acme/steering/a.txt", "a\n", "b\n", "agent-directory"},
+		{".acme/hooks/pre.sh", "a\n", "b\n", "agent-directory"},
+		{".acmerules", "a\n", "b\n", "agent-directory"},
+		{".acmerules/style", "a\n", "b\n", "agent-directory"},
+		{"MEMORY.md", "a\n", "b\n", "agent-capitals"},
+		{"agents.md", "a\n", "b\n", "agent-session"},
+		{"docs/x.instructions.md", "a\n", "b\n", "agent-session"},
+		{".acme/commands/x.md", "a\n", "a\nNow: !`id`\n",
+		 "agent-command"},
+		{"CLAUDE.md", "a\n", "```!\nid\n```\n", "agent-command"},
 		/* Harmless changes of the same file. */
-		{".codex/config.toml", "", "verbose = true\n", NULL},
+		{"README.md", "a\n", "b\n", NULL},
+		{"CHANGELOG-4.x.md", "a\n", "b\n", NULL},
+		{"RELEASE_NOTES.md", "a\n", "b\n", NULL},
+		{"docs/MEMORY.md", "a\n", "b\n", NULL},
+		{"docs/agents.md", "a\n", "b\n", NULL},
+		{"src/rules/a.md", "a\n", "b\n", NULL},
+		{"Notes.md", "a\n", "b\n", NULL},
+		{"CLAUDE.md", "a\nb\n", "a \nb\n", NULL},
 		{".devcontainer/post.sh", "a\n", "# why\na\n", NULL},
-		{".claude/settings.json",
-		 "{\"permissions\":{\"deny\":[\"Bash\"]}}",
-		 "{\"permissions\":{\"deny\":[\"Bash\"]},\"verbose\":false}",
-		 NULL},
 		{".vscode/settings.json", "{}", "{\"editor.tabSize\":4}", NULL},
-		{".claude/settings.json", "{}", "{\"verbose\":true}", NULL},
 		{".mcp.json", "{\"mcpServers\":{\"a\":{\"command\":\"b\"}}}",
 		 "{\n \"mcpServers\": {\n  \"a\": {\"command\": \"b\"}}}\n",
 		 NULL},
-		{"CLAUDE.md", "a\n", "a\nPrefer short functions.\n", NULL},
 		{".git/config", "[user]\n", "[user]\n\tname = x\n", NULL},
 		{".gitmodules", "[submodule \"a\"]\n",
 		 "[submodule \"a\"]\n\tbranch = b\n", NULL},
@@ -1021,10 +1042,22 @@ static void each_rule_fires_for_its_samples_alone(void **state)
 /* A file of the glob's own text, which every glob that is as wide matches. */
 static bool check_glob(const struct rule *rule, const char *glob, size_t len)
 {
-	auto_free char *path = mem_printf("%.*s%s", (int)len, glob,
-					  glob[len - 1] == '/' ? "x" : "");
+	AUTO(buf) struct buf path = {0};
+	const struct risk_rule *first;
 	enum risk_as as;
-	const struct risk_rule *first = risk_name_rule(path, &as);
+	size_t i;
+
+	/* Of [ab] the first one. */
+	for (i = *glob == '/'; i < len; i++) {
+		const char *end =
+			glob[i] == '[' ? memchr(glob + i, ']', len - i) : NULL;
+
+		buf_add_char(&path, glob[i + (end != NULL)]);
+		i = end ? (size_t)(end - glob) : i;
+	}
+	if (glob[len - 1] == '/')
+		buf_add_char(&path, 'x');
+	first = risk_name_rule(buf_text(&path), &as);
 
 	/* A define: the file has no rule. */
 	if (first == (rule->rule.level ? &rule->rule : NULL))
