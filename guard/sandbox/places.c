@@ -32,12 +32,17 @@ struct place_rule {
 		RULE_MOVE, /* name: of the variable; rest: below the home */
 		RULE_SETTING, /* name: of its file; rest: its key */
 		RULE_WORD,
+		RULE_NAME, /* name: a pattern */
 	} kind;
 	unsigned int how, number; /* number: of its line */
 	const char *name, *rest, *before;
 };
 
 static VEC(struct place_rule) rules;
+/* The patterns of the `name` lines; NULL ends them. */
+static VEC(const char *) login_names;
+
+#define LOGIN_NAMES "NAME"
 
 /* The rest behind the text, which then ends before it; "" if it has none. */
 static char *split_at(char *at, const char *text)
@@ -61,13 +66,15 @@ static bool is_clean(const char *line)
 	       line[len - 1] != '/';
 }
 
-/* A path below a directory, with a * in its last part only. */
 static bool is_place(const char *path)
 {
-	const char *star = strchr(path, '*');
+	return path_ok(path) && !strchr(path, ':');
+}
 
-	return path_ok(path) && !strchr(path, ':') &&
-	       !(star && strchr(star, '/'));
+/* For many names, all of those of the `name` lines, or one. */
+static bool is_pattern(const char *path)
+{
+	return strchr(path, '*') || strcmp(path_name(path), LOGIN_NAMES) == 0;
 }
 
 static bool is_word(const char *name)
@@ -87,7 +94,9 @@ static bool parse_rule(char *line, struct place_rule *ret)
 		     {"copy", PLACE_SETTINGS},
 		     {"hide-copy", PLACE_MASKED | PLACE_SETTINGS},
 		     {"prose", PLACE_PROSE},
+		     {"agent", PLACE_AGENT},
 		     {"move", 0},
+		     {"name", 0},
 		     {"word", 0}};
 	bool clean = is_clean(line);
 	char *at = split_at(line, " "), *rest;
@@ -104,19 +113,23 @@ static bool parse_rule(char *line, struct place_rule *ret)
 		ret->kind = RULE_WORD;
 		return is_word(at);
 	}
+	if (strcmp(line, "name") == 0) {
+		ret->kind = RULE_NAME;
+		return !strchr(at, '/');
+	}
 	if (*at == '$') {
 		ret->kind = verbs[i].how ? RULE_VARIABLE : RULE_MOVE;
 		ret->name = at + 1;
 		if (ret->kind == RULE_MOVE)
 			ret->rest = split_at(at, " ~/");
 		return is_word(ret->name) && is_place(ret->rest) &&
-		       !strchr(ret->rest, '*');
+		       !is_pattern(ret->rest);
 	}
 	if (!verbs[i].how)
 		return false;
 	if (*at == '/') {
 		ret->kind = RULE_MACHINE;
-		return is_place(at + 1);
+		return is_place(at + 1) && !strchr(strchrnul(at, '*'), '/');
 	}
 	ret->name = at + 2;
 	rest = split_at(at, ": ");
@@ -124,7 +137,7 @@ static bool parse_rule(char *line, struct place_rule *ret)
 	ret->rest = rest;
 	ret->kind = *rest ? RULE_SETTING : RULE_HOME;
 	return strncmp(at, "~/", 2) == 0 && is_place(ret->name) &&
-	       !(*rest && strchr(ret->name, '*'));
+	       !(*rest && is_pattern(ret->name));
 }
 
 /* The number of the first line that is no rule; 0: all are. text: kept. */
@@ -135,6 +148,7 @@ static unsigned int load_rules(char *text)
 	char *next;
 
 	VEC_FREE(&rules);
+	VEC_FREE(&login_names);
 	for (; *text; text = next, number++) {
 		next = split_at(text, "\n");
 		if (!*text || *text == '#')
@@ -143,7 +157,10 @@ static unsigned int load_rules(char *text)
 			return number;
 		rule.number = number;
 		*VEC_ADD(&rules) = rule;
+		if (rule.kind == RULE_NAME)
+			*VEC_ADD(&login_names) = rule.name;
 	}
+	*VEC_ADD(&login_names) = NULL;
 	return 0;
 }
 
@@ -213,25 +230,6 @@ static bool may_exist(int dirfd, const char *path)
 	       (errno != ENOENT && errno != ENOTDIR);
 }
 
-/* May the place in the home directory dirfd exist? Many places are in few
- * directories: `missing` has those that do not exist. */
-static bool may_exist_below(int dirfd, const char *name, struct names *missing)
-{
-	auto_free char *top = mem_strndup(name, strcspn(name, "/"));
-	size_t i;
-
-	if (strcmp(top, name) != 0) {
-		for (i = 0; i < missing->count; i++)
-			if (strcmp(missing->items[i], top) == 0)
-				return false;
-		if (!may_exist(dirfd, top)) {
-			names_add(missing, top);
-			return false;
-		}
-	}
-	return may_exist(dirfd, name);
-}
-
 static void add_place(struct places *to, char *path, const char *entry,
 		      bool moved, unsigned int how)
 {
@@ -245,6 +243,7 @@ struct name_index {
 	struct buf previous, now; /* the previous start, this one */
 	size_t at; /* in previous: starts read in the same order */
 	size_t cost; /* names that this start read */
+	size_t dirs; /* directories in which patterns were looked for */
 	char *path; /* the directory that was read last, or NULL */
 	struct buf names; /* the entries of path, as in a list */
 };
@@ -260,6 +259,7 @@ struct name_record {
 /* To write the index takes as long as to read about so many names. */
 #define INDEX_COST 512
 #define DIR_COST 16 /* a directory costs as much as so many names */
+#define PATTERN_DIRS_MAX 1024
 #define YOUNG_S 2 /* another change could leave no trace, see derived.h */
 
 static void load_index(struct name_index *index, int state_fd, const char *name)
@@ -317,7 +317,7 @@ static const char *find_kept_list(struct name_index *index, const char *subject,
 	return NULL;
 }
 
-static void read_names(struct name_index *index, const char *path)
+static bool read_names(struct name_index *index, const char *path)
 {
 	DIR *dir = opendir(path);
 	const struct dirent *e;
@@ -340,8 +340,7 @@ static void read_names(struct name_index *index, const char *path)
 		buf_add(&index->names, e->d_name, strlen(e->d_name) + 1);
 		index->cost++;
 	}
-	if (dir)
-		(void)closedir(dir);
+	return dir && closedir(dir) == 0;
 }
 
 static bool matches_any(const char *name, const char *const *patterns,
@@ -371,8 +370,8 @@ static void add_matches(const struct buf *names, const char *const *patterns,
 }
 
 /* The entries of a directory that match a pattern, and its directories if
- * dirs, sorted. */
-static void list_matches(const struct search *s, const char *path,
+ * dirs, sorted. False: it cannot be read. */
+static bool list_matches(const struct search *s, const char *path,
 			 const char *const *patterns, int flags, bool dirs,
 			 struct dirlist *ret)
 {
@@ -384,7 +383,7 @@ static void list_matches(const struct search *s, const char *path,
 	struct stat st;
 
 	if (stat(path, &st) < 0)
-		return;
+		return false;
 	r = (struct name_record){.mtime = st.st_mtim,
 				 .ctime = st.st_ctim,
 				 .dev = st.st_dev,
@@ -392,8 +391,12 @@ static void list_matches(const struct search *s, const char *path,
 				 .subject_len = strlen(subject)};
 	list = find_kept_list(index, subject, &r, &r.list_len);
 	if (!list) {
-		if (!index->path || strcmp(index->path, path) != 0)
-			read_names(index, path);
+		if ((!index->path || strcmp(index->path, path) != 0) &&
+		    !read_names(index, path)) {
+			free(index->path);
+			index->path = NULL;
+			return false;
+		}
 		add_matches(&index->names, patterns, flags, dirs, &text);
 		list = buf_text(&text);
 		r.list_len = text.len;
@@ -408,21 +411,74 @@ static void list_matches(const struct search *s, const char *path,
 		ret->items[ret->count - 1].type = (unsigned char)*at;
 	}
 	dirlist_sort(ret);
+	return true;
 }
 
-/* Adds the matches of a path with a * in its last part, sorted. */
-static void add_pattern(const struct search *s, const char *path,
-			const char *entry, bool moved, unsigned int how)
+static bool is_known(const struct places *to, const char *path)
 {
-	const char *const patterns[] = {path_name(path), NULL};
-	AUTO(dirlist) struct dirlist found = {0};
-	auto_free char *dir = path_parent(path);
 	size_t i;
 
-	list_matches(s, dir, patterns, FNM_PERIOD, false, &found);
-	for (i = 0; i < found.count; i++)
-		add_place(s->to, path_join(dir, found.items[i].name), entry,
-			  moved, how);
+	for (i = 0; i < to->count; i++)
+		if (strcmp(to->items[i].path, path) == 0 ||
+		    (to->items[i].how == PLACE_MASKED &&
+		     path_below(path, to->items[i].path)))
+			return true;
+	return false;
+}
+
+/* Whether the directory is the project or a link into it. --home makes the home
+ * directory the project: its programs have logins. */
+static bool is_in_project(const struct search *s, const char *path, bool link)
+{
+	struct err ignored;
+	auto_free char *real = NULL;
+
+	if (!s->project || (s->home && path_below(s->home, s->project)) ||
+	    (!link && strcmp(path_name(path), path_name(s->project)) != 0))
+		return false;
+	real = path_resolve(path, &ignored);
+	return real && path_below(real, s->project);
+}
+
+/* Adds what matches the pattern, a path below dir, sorted. A directory that
+ * the pattern does not name is no program's if it is the project: its files
+ * are the run's. */
+static void add_pattern(const struct search *s, const char *dir,
+			const char *pattern, const char *entry, bool moved,
+			unsigned int how)
+{
+	const size_t len = strcspn(pattern, "/");
+	const char *rest = pattern + len + (pattern[len] == '/');
+	auto_free char *part = mem_strndup(pattern, len);
+	const char *const one[] = {part, NULL};
+	const bool names = strcmp(part, LOGIN_NAMES) == 0;
+	AUTO(dirlist) struct dirlist found = {0};
+	size_t i;
+
+	if (!is_pattern(part)) {
+		auto_free char *path = path_join(dir, part);
+
+		if (*rest)
+			add_pattern(s, path, rest, entry, moved, how);
+		else if (may_exist(AT_FDCWD, path) && !is_known(s->to, path))
+			add_place(s->to, TAKE(path), entry, moved, how);
+		return;
+	}
+	if (s->index->dirs++ >= PATTERN_DIRS_MAX)
+		return;
+	(void)list_matches(s, dir,
+			   names ? (const char *const *)login_names.items : one,
+			   names ? FNM_EXTMATCH : FNM_PERIOD, false, &found);
+	for (i = 0; i < found.count; i++) {
+		auto_free char *path = path_join(dir, found.items[i].name);
+		const unsigned char type = found.items[i].type;
+
+		if (!*rest && !is_known(s->to, path))
+			add_place(s->to, TAKE(path), entry, moved, how);
+		else if (*rest && (type == DT_DIR || type == DT_LNK) &&
+			 !is_in_project(s, path, type == DT_LNK))
+			add_pattern(s, path, rest, entry, moved, how);
+	}
 }
 
 /* ---- moved places ---- */
@@ -458,18 +514,6 @@ static const char *why_visible(const struct search *s, const char *real,
 	if (mem_list_has(system, real) || (dir && path_below(real, "/usr")))
 		return "it is a system directory";
 	return NULL;
-}
-
-static bool is_known(const struct places *to, const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < to->count; i++)
-		if (strcmp(to->items[i].path, path) == 0 ||
-		    (to->items[i].how == PLACE_MASKED &&
-		     path_below(path, to->items[i].path)))
-			return true;
-	return false;
 }
 
 /* Adds the file or directory at path, which the variable or file `entry`
@@ -569,9 +613,9 @@ static void add_base(const struct search *s, const struct place_rule *base,
 		if (r->kind != RULE_HOME || !path_below(r->name, base->rest))
 			continue;
 		rest = path_rest(r->name, base->rest);
-		path = *rest ? path_join(dir, rest) : mem_strdup(dir);
-		if (strchr(rest, '*'))
-			add_pattern(s, path, base->name, true, r->how);
+		path = path_join(dir, rest);
+		if (is_pattern(rest))
+			add_pattern(s, dir, rest, base->name, true, r->how);
 		else
 			add_moved(s, path, base->name, false, r->how);
 	}
@@ -690,7 +734,8 @@ static void list_histories(void *arg, const char *path, struct dirlist *ret)
 {
 	const struct history_search *h = arg;
 
-	list_matches(h->s, path, history_patterns, FNM_CASEFOLD, true, ret);
+	(void)list_matches(h->s, path, history_patterns, FNM_CASEFOLD, true,
+			   ret);
 }
 
 /* Sources of programs (history.js) are no histories; guard's own state is
@@ -725,29 +770,82 @@ static void find_histories(const struct search *s, const char *top)
 
 /* ---- all places ---- */
 
-static void add_home(const struct search *s, const char *home)
+/* Directories of a home with many places: their names are read once. */
+struct home_dirs {
+	struct home_dir {
+		char *path;
+		bool readable;
+		struct dirlist names;
+	} * items;
+	size_t count, capacity;
+};
+
+static const struct home_dir *
+read_home_dir(const struct search *s, struct home_dirs *dirs, const char *path)
 {
-	AUTO(names) struct names missing = {0};
-	auto_close int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	static const char *const any[] = {"*", NULL};
+	struct home_dir *d = dirs->items;
+
+	for (; d < dirs->items + dirs->count; d++)
+		if (strcmp(d->path, path) == 0)
+			return d;
+	d = VEC_ADD(dirs);
+	*d = (struct home_dir){.path = mem_strdup(path)};
+	d->readable = list_matches(s, path, any, 0, false, &d->names);
+	return d;
+}
+
+static bool may_exist_below(const struct search *s, struct home_dirs *dirs,
+			    const char *home, const char *name)
+{
+	auto_free char *above = mem_strdup(home);
+
+	while (*name) {
+		const size_t len = strcspn(name, "/");
+		auto_free char *part = mem_strndup(name, len);
+		const struct home_dir *d = read_home_dir(s, dirs, above);
+		char *below;
+
+		if (d->readable && !dirlist_find(&d->names, part))
+			return false;
+		below = path_join(above, d->readable ? part : name);
+		free(above);
+		above = below;
+		if (!d->readable)
+			return may_exist(AT_FDCWD, above);
+		name += len + (name[len] == '/');
+	}
+	return true;
+}
+
+/* Names before patterns: a pattern adds no file that has a place. */
+static void add_home(const struct search *s, const char *home, bool patterns)
+{
+	struct home_dirs dirs = {0};
 	size_t i;
 
 	for (i = 0; i < rules.count; i++) {
 		const struct place_rule *r = &rules.items[i];
-		auto_free char *path = NULL, *entry = NULL;
-		const bool pattern = strchr(r->name, '*') != NULL;
+		auto_free char *entry = NULL;
 
-		if (r->kind != RULE_HOME ||
-		    (!pattern && fd >= 0 &&
-		     !may_exist_below(fd, r->name, &missing)))
+		if (r->kind != RULE_HOME || is_pattern(r->name) != patterns ||
+		    (!patterns && !may_exist_below(s, &dirs, home, r->name)))
 			continue;
-		path = path_join(home, r->name);
 		entry = s->home == home ? mem_printf("~/%s", r->name)
-					: mem_strdup(path);
-		if (pattern)
-			add_pattern(s, path, entry, false, r->how);
-		else if (fd >= 0 || may_exist(AT_FDCWD, path))
-			add_place(s->to, TAKE(path), entry, false, r->how);
+					: path_join(home, r->name);
+		if (patterns)
+			add_pattern(s, home, r->name, entry, false, r->how);
+		else
+			add_place(s->to, path_join(home, r->name), entry, false,
+				  r->how);
 	}
+	for (i = 0; i < dirs.count; i++) {
+		free(dirs.items[i].path);
+		dirlist_free(&dirs.items[i].names);
+	}
+	VEC_FREE(&dirs);
+	if (!patterns)
+		add_home(s, home, true);
 }
 
 static void add_machine(const struct search *s)
@@ -760,7 +858,8 @@ static void add_machine(const struct search *s)
 		if (r->kind != RULE_MACHINE)
 			continue;
 		if (strchr(r->name, '*'))
-			add_pattern(s, r->name, r->name, false, r->how);
+			add_pattern(s, "/", r->name + 1, r->name, false,
+				    r->how);
 		else if (may_exist(AT_FDCWD, r->name))
 			add_place(s->to, mem_strdup(r->name), r->name, false,
 				  r->how);
@@ -835,16 +934,16 @@ void places_find(char *const *variables, const char *home, const char *project,
 		load_index(&index, state_fd, kept);
 	load_shipped_rules();
 	if (home)
-		add_home(&s, home);
+		add_home(&s, home, false);
 	/* $HOME may name another user's home directory; the user's own is
 	 * masked as well. */
 	if (user && user->pw_dir[0] == '/' && user->pw_dir[1] &&
 	    (!home || strcmp(home, user->pw_dir) != 0))
-		add_home(&s, user->pw_dir);
+		add_home(&s, user->pw_dir, false);
 	/* A directory that the user cannot search is closed to the run, too. */
 	if ((!home || strcmp(home, "/root") != 0) && geteuid() != 0 &&
 	    faccessat(AT_FDCWD, "/root", X_OK, AT_EACCESS) == 0)
-		add_home(&s, "/root");
+		add_home(&s, "/root", false);
 	add_machine(&s);
 	for (variable = variables; *variable; variable++)
 		add_variable(&s, *variable);
