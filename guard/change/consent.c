@@ -24,6 +24,7 @@ void consent_forget_answers(struct consent *c)
 void consent_free_copy(struct consent_copy *copy)
 {
 	free(copy->path);
+	free(copy->text);
 	free(copy->dir);
 }
 
@@ -104,7 +105,7 @@ static bool allows_copy(const struct consent *c,
 {
 	char *const *path;
 
-	if (c->off || allows_rule(c, CONSENT_ONLY_COPY) ||
+	if (c->off || allows_rule(c, copy->rule ?: CONSENT_ONLY_COPY) ||
 	    (!copy->in_git &&
 	     mem_list_has((const char *const *)c->named, copy->path)))
 		return true;
@@ -174,9 +175,18 @@ void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 					   ? path_rest(copy->path, root->path)
 					   : NULL;
 
-		if (path && pathset_contains(&set, path) &&
-		    !allows_copy(c, copy) &&
-		    (copy->in_git || !is_made_by_run(root, path)))
+		if (!path || !pathset_contains(&set, path) ||
+		    allows_copy(c, copy) ||
+		    (!copy->in_git && is_made_by_run(root, path)))
+			continue;
+		if (copy->rule)
+			*VEC_ADD(&plan->refusals) = (struct refusal){
+				.kind = REFUSED_RISK,
+				.path = mem_strdup(path),
+				.rule = copy->rule,
+				.text = mem_strdup(copy->text),
+			};
+		else
 			*VEC_ADD(&plan->refusals) = (struct refusal){
 				.kind = REFUSED_COPY,
 				.path = mem_strdup(path),

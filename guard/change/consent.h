@@ -13,10 +13,12 @@
 #define CONSENT_ONLY_COPY "only-copy"
 
 /* A file without a copy outside of guard's store that the run deletes or
- * overwrites. */
+ * overwrites; or a deleted file of which a critical rule judges the lines. */
 struct consent_copy {
 	char *path; /* absolute */
 	char *dir; /* the topmost directory that is deleted with it, or NULL */
+	const char *rule; /* its id; NULL: an only copy */
+	char *text; /* the rule's, or NULL */
 	bool deleted;
 	bool in_git; /* the run has a copy in a .git, which is left out */
 	bool partly; /* only a part is overwritten */

@@ -24,6 +24,13 @@ void judgement_free(struct judgement *j)
 	*j = (struct judgement){0};
 }
 
+/* An entry that is gone, or a file that a directory has replaced. */
+static bool is_deleted_file(const struct change *c)
+{
+	return !c->now.mode ||
+	       (c->old.mode && S_ISDIR(c->now.mode) && !S_ISDIR(c->old.mode));
+}
+
 /* The time for a file, beside its bytes, and for a name that is judged without
  * a file; the unit is the time for one byte. */
 #define COST_OF_FILE 4096u
@@ -140,9 +147,9 @@ bool judgement_make(const struct session *s, const struct changes *changes,
 
 		view_of_changes(&changes->roots[i], v);
 		total += v->count;
-		/* A deletion is judged by its name. */
+		/* A deletion is judged by its name, and few by the bytes. */
 		for (k = 0; k < v->count; k++)
-			if (!v->items[k].change->now.mode)
+			if (is_deleted_file(v->items[k].change))
 				view_judge(v, &v->items[k]);
 	}
 	mark_moved_across(changes, ret);
@@ -161,17 +168,24 @@ static void list_copies(const struct view *v, const char *root,
 	for (i = 0; i < v->count; i++) {
 		const struct view_entry *e = &v->items[i];
 		const struct change *c = e->change;
+		bool risk = S_ISREG(c->old.mode) && is_deleted_file(c) &&
+			    risks_worst(&e->risks) == RISK_CRITICAL;
 		struct consent_copy *copy;
 
 		if (dir && !path_below(c->path, dir))
 			dir = NULL;
 		if (!dir && S_ISDIR(c->old.mode) && !c->now.mode)
 			dir = c->path;
-		if (e->loss != LOSS_NO_COPY)
+		if (e->loss != LOSS_NO_COPY && !risk)
 			continue;
 		copy = VEC_ADD(&to->copies);
+		*copy = (struct consent_copy){0};
 		copy->path = path_join(root, c->path);
 		copy->dir = dir ? path_join(root, dir) : NULL;
+		if (risk && e->loss != LOSS_NO_COPY) {
+			copy->rule = e->risks.items[0].id;
+			copy->text = risk_sentence(&e->risks.items[0]);
+		}
 		copy->deleted = !c->now.mode;
 		copy->in_git = e->in_git;
 		copy->partly = e->partly;

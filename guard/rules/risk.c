@@ -117,6 +117,31 @@ static void name_reference(const struct risk_ref *ref, struct risks *r)
 	}
 }
 
+/* A file that something else or nothing has replaced. */
+static void judge_deletion(const struct risk_file *f, bool complete,
+			   struct risks *r)
+{
+	struct risk_file was = *f;
+	const struct risk_rule *rule;
+	const struct risk_ref *ref;
+	AUTO(buf) struct buf old = {0};
+	enum risk_as as;
+
+	was.now_mode = 0;
+	if (!S_ISREG(f->old_mode) || risk_in_generated(f->path))
+		return;
+	rule = find_name_rule(&was, &as, &ref);
+	if (!rule || as == AS_NAME ||
+	    (!complete && rule->level < RISK_CRITICAL))
+		return;
+	if (f->old_size > RISK_READ_MAX || !f->read(f->arg, false, &old)) {
+		risk_add(r, risk_rule("not-examined"), RISK_NONE);
+		return;
+	}
+	(void)buf_text(&old);
+	risk_judge_deletion(f->path, as, &old, r);
+}
+
 static void judge_by_tables(const struct risk_file *file, bool complete,
 			    struct risks *ret)
 {
@@ -135,6 +160,8 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 		alias.named = NULL;
 	}
 	name = path_name(f->path);
+	if (!S_ISREG(f->now_mode))
+		judge_deletion(f, complete, ret);
 	if (!f->now_mode) {
 		if (S_ISDIR(f->old_mode) && strcmp(name, ".git") == 0)
 			risk_add(ret, risk_rule("git-deleted"), RISK_NONE);

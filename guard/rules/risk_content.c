@@ -77,14 +77,17 @@ static size_t match_side(const struct line_rules *rules, bool removed,
 		for (k = 0; line->added && k < rules->count; k++) {
 			const struct risk_rule *rule = rules->items[k].rule;
 
+			struct rule_condition *c = rules->items[k].condition;
+
 			if ((done && strcmp(done, rule->id) == 0) ||
-			    !risk_condition_holds(rules->items[k].condition,
-						  removed, line))
+			    (lines->deleted && c->file_stays) ||
+			    !risk_condition_holds(c, removed, line))
 				continue;
 			done = rule->id;
 			risk_add_line(ret, rule, RISK_NONE,
 				      removed ? 0 : line->number,
-				      removed	     ? "removed"
+				      removed ? lines->deleted ? "deleted"
+							       : "removed"
 				      : lines->keyed ? line->path
 						     : NULL,
 				      line->text);
@@ -333,7 +336,7 @@ enum risk_as risk_agent_as(const char *path, const struct buf *now)
 		"*.md",	   "*.mdc",	 "*.txt",	 ".*rules",
 		".*hints", "*.markdown", "*instructions"};
 	static const char *const data[] = {"*.json", "*.jsonc", "*.toml",
-					   "*.yml", "*.yaml"};
+					   "*.yml",  "*.yaml",	"*ignore"};
 	const char *name = path_name(path);
 	size_t i;
 
@@ -378,9 +381,9 @@ static size_t judge_lines(const struct risk_rule *rule, enum risk_as as,
 		risk_lines_compare(now, old, comment);
 		risk_lines_compare(old, now, comment);
 	}
-	if (as == AS_ADDED)
-		return add_any_line(rule, now, ret);
 	matches = match_class(as, old, now, ret);
+	if (as == AS_ADDED)
+		matches += add_any_line(rule, now, ret);
 	if (as == AS_CI)
 		matches += judge_actions(old, now, ret);
 	if (as == AS_LOCK)
@@ -474,6 +477,19 @@ bool risk_is_for_agents(enum risk_as as)
 	return as == AS_AGENT || as == AS_PROSE;
 }
 
+void risk_judge_deletion(const char *path, enum risk_as as,
+			 const struct buf *old, struct risks *ret)
+{
+	AUTO(risk_lines) struct risk_lines before = {0}, after = {0};
+
+	if (as == AS_AGENT)
+		as = risk_agent_as(path, old);
+	parse_old(risk_format_of(path, as), old, &before, ret);
+	before.deleted = true;
+	if (as != AS_NAME)
+		(void)judge_lines(NULL, as, NULL, &before, &after, ret);
+}
+
 void risk_judge_shape(const char *path, const struct buf *old,
 		      const struct buf *now, struct risks *ret)
 {
@@ -519,18 +535,21 @@ void risk_judge_user_rule(const char *path, const struct rule *rule,
 	size_t i;
 
 	if (!rule->conditions.count) {
-		risk_judge_content(path, &rule->rule, as, old, now, ret);
+		if (now)
+			risk_judge_content(path, &rule->rule, as, old, now,
+					   ret);
 		return;
 	}
 	add_conditions(rule, &rules);
 	for (i = 0; i < rules.count; i++)
 		if (rules.items[i].condition->at)
 			format = risk_format_of(path, as);
-	if (!risk_has_nul(now) &&
-	    risk_lines_parse(format, now, &after, &ignored) > 0) {
+	if (!now || (!risk_has_nul(now) &&
+		     risk_lines_parse(format, now, &after, &ignored) > 0)) {
 		if (risk_has_nul(old) ||
 		    risk_lines_parse(format, old, &before, &ignored) <= 0)
 			risk_lines_free(&before);
+		before.deleted = !now;
 		risk_lines_compare_bytes(&after, &before);
 		risk_lines_compare_bytes(&before, &after);
 		(void)match_side(&rules, false, &after, ret);

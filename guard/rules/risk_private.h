@@ -41,6 +41,7 @@ enum risk_as {
 	AS_AGENT, /* settings, prose or a script, by its name */
 	AS_ATTRIBUTES,
 	AS_CARGO,
+	AS_CHECKS, /* reviews and checks that others ask for */
 	AS_CI,
 	AS_CMAKE,
 	AS_CODE, /* settings that are a program */
@@ -50,6 +51,7 @@ enum risk_as {
 	AS_ENV,
 	AS_GIT,
 	AS_GO,
+	AS_IGNORES,
 	AS_LOCK,
 	AS_MAKE,
 	AS_MESON,
@@ -78,6 +80,7 @@ struct rule_condition {
 	char *at, *text; /* extended regular expressions; NULL: any */
 	enum rule_on on;
 	bool any_case, compiled;
+	bool file_stays; /* a deletion of the file is no removal of its lines */
 	regex_t at_regex, text_regex;
 };
 
@@ -163,6 +166,7 @@ struct risk_lines {
 	char *bytes; /* of the texts, and of the paths of JSON */
 	struct names *paths;
 	bool keyed; /* JSON: a line is the value at its path */
+	bool deleted; /* with their file */
 };
 
 /* Splits a text of any format but JSON into lines with their places. */
@@ -196,9 +200,12 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 /* Files that an agent reads: any change of them instructs it, and commands in
  * them may run at once, whatever the level of their name. */
 bool risk_is_for_agents(enum risk_as as);
+/* The same for a file that is no longer there: all its lines are removed. */
+void risk_judge_deletion(const char *path, enum risk_as as,
+			 const struct buf *old, struct risks *ret);
 
 /* Judges a file that a rule of the user names, by the rule's conditions, else
- * by its class. */
+ * by its class. now NULL: it was deleted. */
 void risk_judge_user_rule(const char *path, const struct rule *rule,
 			  enum risk_as as, const struct buf *old,
 			  const struct buf *now, struct risks *ret);

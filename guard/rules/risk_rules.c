@@ -19,6 +19,7 @@
  *	adds-not REGEX		the change adds a line that does not match
  *	removes [REGEX]		the change removes such a line
  *	changes [REGEX]		the change adds or removes such a line
+ *	file-stays		a deletion of the file removes no such line
  *	any-case		the expressions ignore case
  *	or			begins another condition
  *	fires PATH [[OLD] ~> NEW]
@@ -45,6 +46,7 @@ static const char *const classes[] = {
 	[AS_AGENT] = "agent",
 	[AS_ATTRIBUTES] = "attributes",
 	[AS_CARGO] = "cargo",
+	[AS_CHECKS] = "checks",
 	[AS_CI] = "ci",
 	[AS_CMAKE] = "cmake",
 	[AS_CODE] = "code",
@@ -54,6 +56,7 @@ static const char *const classes[] = {
 	[AS_ENV] = "env",
 	[AS_GIT] = "git",
 	[AS_GO] = "go",
+	[AS_IGNORES] = "ignores",
 	[AS_LOCK] = "lock",
 	[AS_MAKE] = "make",
 	[AS_MESON] = "meson",
@@ -284,6 +287,7 @@ enum word_kind {
 	WORD_LINES,
 	WORD_OR,
 	WORD_SAMPLE,
+	WORD_STAYS,
 	WORD_TEXT,
 };
 
@@ -302,6 +306,7 @@ static const struct rule_word {
 	{"removes", WORD_TEXT, false, ON_REMOVED},
 	{"changes", WORD_TEXT, false, ON_BOTH},
 	{"any-case", WORD_CASE, false},
+	{"file-stays", WORD_STAYS, false},
 	{"or", WORD_OR, false},
 	{"fires", WORD_SAMPLE, true},
 	{"silent", WORD_SAMPLE, true},
@@ -315,6 +320,8 @@ static int add_to_condition(const struct rule_parser *p,
 
 	if (word->kind == WORD_CASE) {
 		c->any_case = true;
+	} else if (word->kind == WORD_STAYS) {
+		c->file_stays = true;
 	} else if (word->kind == WORD_AT) {
 		return join_regex(p, &c->at, value, err);
 	} else if (c->text && c->on != word->on) {

@@ -6,12 +6,14 @@
 #include "base/auto.h"
 #include "guard/rules/risk_private.h"
 
-/* Both sides of a file; false: the content is unknown. */
+/* Both sides of a file, no bytes of a deleted one; false: the content is
+ * unknown. */
 static bool read_sides(const struct risk_file *f, struct buf *old,
 		       struct buf *now)
 {
 	return f->now_size <= RISK_READ_MAX && f->old_size <= RISK_READ_MAX &&
-	       S_ISREG(f->now_mode) && f->read(f->arg, true, now) &&
+	       (!f->now_mode ||
+		(S_ISREG(f->now_mode) && f->read(f->arg, true, now))) &&
 	       (!S_ISREG(f->old_mode) || f->read(f->arg, false, old));
 }
 
@@ -79,7 +81,7 @@ void risk_user_judge(const struct risk_file *f, bool complete,
 	enum risk_as as;
 	size_t i;
 
-	for (i = 0; i < l->count && f->now_mode; i++) {
+	for (i = 0; i < l->count; i++) {
 		const struct rule *r = &l->items[i];
 
 		if (r->off || (!complete && r->rule.level != RISK_CRITICAL) ||
@@ -89,8 +91,9 @@ void risk_user_judge(const struct risk_file *f, bool complete,
 			known = read_sides(f, &old, &now);
 		tried = true;
 		if (known && (r->conditions.count || as != AS_NAME))
-			risk_judge_user_rule(f->path, r, as, &old, &now, ret);
-		else
+			risk_judge_user_rule(f->path, r, as, &old,
+					     f->now_mode ? &now : NULL, ret);
+		else if (f->now_mode)
 			risk_add(ret, &r->rule, RISK_NONE);
 	}
 	lower_switched_off(f->path, ret);

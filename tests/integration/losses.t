@@ -147,6 +147,34 @@ gives 0 'a path with consent is applied' \
 dropped
 rm -r parts
 
+# Rules that forbid: a deletion removes all lines of a file.
+git init -q "$HOME/forbids"
+cd "$HOME/forbids" || exit 99
+mkdir -p .claude sub/.claude
+echo '{"permissions": {"deny": ["Read(.env)"]}}' |
+	tee .claude/settings.json >sub/.claude/settings.json
+echo '{"verbose": true}' >.claude/other.json
+git add .claude sub
+git -c user.name=a -c user.email=a commit -q -m agent
+for way in 'rm .claude/settings.json' 'mv .claude/settings.json old.json' \
+	'mv .claude old' 'rm -r sub' ': >.claude/settings.json' \
+	'rm .claude/settings.json; mkdir .claude/settings.json' \
+	'rm .claude/settings.json; ln -s /dev/null .claude/settings.json'; do
+	verdict "$way"
+	says "$T/verdict" '.claude/settings.json'
+	gives 1 "$way: apply -y asks" guard apply -y "$run"
+	says "$err" 'needs your consent'
+	dropped
+done
+verdict 'rm -r sub'
+gives 0 'its rule allows it' guard apply -y --yes-to agent-settings "$run"
+gives 0 'its undo' guard undo -q -y
+dropped
+verdict 'rm -r .claude/other.json'
+is "$(cat "$T/verdict")" '' 'settings that forbid nothing are no such loss'
+gives 0 'and are deleted by -y' guard apply -q -y "$run"
+cd "$HOME/project" || exit 99
+
 mkdir -p ~/photos/2019 ~/.cache
 for name in a b c d; do echo $name >~/photos/2019/$name; done
 echo cache >~/.cache/file

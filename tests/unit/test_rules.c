@@ -33,6 +33,22 @@ static bool read_side(void *arg, bool now, struct buf *to)
 	return text != NULL;
 }
 
+static void judge_gone(const char *path, const char *old, uint32_t now_mode,
+		       struct risks *ret)
+{
+	struct sides s = {old, NULL};
+	struct risk_file f = {
+		.path = path,
+		.old_mode = FILE_MODE,
+		.now_mode = now_mode,
+		.old_size = strlen(old),
+		.read = read_side,
+		.arg = &s,
+	};
+
+	risk_judge(&f, ret);
+}
+
 static void judge(const char *path, const char *old, const char *now,
 		  struct risks *ret)
 {
@@ -80,6 +96,78 @@ static void check_cases(const struct rule_case *cases, size_t count)
 }
 
 #define CHECK(cases) check_cases(cases, sizeof(cases) / sizeof(*(cases)))
+
+/* A deleted or moved file, one that is a directory now, and an empty one have
+ * lost all their lines. */
+static void a_deletion_removes_all_lines(void **state)
+{
+	static const struct {
+		const char *path, *old;
+		bool fires;
+	} cases[] = {
+		{".claude/settings.json",
+		 "{\"permissions\":{\"deny\":[\"Bash(curl:*)\"]}}", true},
+		{".claude/settings.local.json",
+		 "{\"permissions\":{\"ask\":[\"Bash\"]}}", true},
+		{"a/.claude/settings.json", "{\"sandbox\":{\"enabled\":true}}",
+		 true},
+		{".codex/config.toml", "approval_policy = \"untrusted\"\n",
+		 true},
+		{".gemini/settings.json",
+		 "{\"security\":{\"folderTrust\":{\"enabled\":true}}}", true},
+		{"opencode.json", "{\"permission\":{\"bash\":\"deny\"}}", true},
+		{".cursor/cli.json", "{\"permissions\":{\"deny\":[\"a\"]}}",
+		 true},
+		{".cursorignore", ".env\n", true},
+		{".aiderignore", "secrets/\n", true},
+		{".npmrc", "ignore-scripts=true\n", true},
+		{".yarnrc.yml", "enableScripts: false\n", true},
+		{"pnpm-workspace.yaml", "minimumReleaseAge: 1440\n", true},
+		{"bunfig.toml", "[install]\nminimumReleaseAge = 9\n", true},
+		{".vscode/settings.json",
+		 "{\"task.allowAutomaticTasks\":\"off\"}", true},
+		{".pre-commit-config.yaml", "- id: gitleaks\n", true},
+		{"CODEOWNERS", "* @a\n", true},
+		{".github/CODEOWNERS", "/.github/ @b\n", true},
+		{".gitignore", ".env\n", true},
+		{".dockerignore", "*.pem\n", true},
+		{".claude/settings.json", "{\"verbose\":true}", false},
+		{".claude/settings.json",
+		 "{\"permissions\":{\"allow\":[\"Bash(ls)\"]}}", false},
+		{"settings.json", "{\"permissions\":{\"deny\":[\"a\"]}}",
+		 false},
+		{"node_modules/a/.npmrc", "ignore-scripts=true\n", false},
+		{".codex/config.toml", "model = \"a\"\n", false},
+		{"CLAUDE.md", "Prefer short functions.\n", false},
+		{".npmrc", "fund=false\n", false},
+		{".yarnrc.yml", "nodeLinker: pnp\n", false},
+		{"package.json", "{\"scripts\":{\"test\":\"a\"}}", false},
+		{".vscode/settings.json", "{\"editor.tabSize\":4}", false},
+		{".vscode/tasks.json", "{\"tasks\":[{\"command\":\"a\"}]}",
+		 false},
+		{".pre-commit-config.yaml", "- id: black\n", false},
+		{"CODEOWNERS", "# none\n", false},
+		{".gitignore", "dist/\n", false},
+		{".github/workflows/a.yml", "permissions:\n  contents: read\n",
+		 false},
+		{".venv/pyvenv.cfg", "home = /usr/bin\n", false},
+		{"Makefile", "all:\n\tmake\n", false},
+		{".git/hooks/pre-commit", "#!/bin/sh\n", false},
+	};
+	static const uint32_t modes[] = {0, S_IFDIR | 0755};
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		for (k = 0; k < 2; k++) {
+			AUTO(risks) struct risks r = {0};
+
+			judge_gone(cases[i].path, cases[i].old, modes[k], &r);
+			if ((risks_worst(&r) >= RISK_HIGH) != cases[i].fires)
+				fail_msg("%zu: %s: %s", i, cases[i].path,
+					 r.count ? r.items[0].id : "no risk");
+		}
+}
 
 #define CI ".github/workflows/a.yml"
 #define JOB                                                                    \
@@ -1154,6 +1242,7 @@ static void only_critical_rules_ask_for_a_consent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_deletion_removes_all_lines),
 		cmocka_unit_test(
 			a_ci_file_is_judged_by_the_lines_that_it_gains),
 		cmocka_unit_test(a_version_is_no_other_toolchain),
