@@ -618,6 +618,7 @@ void apply_commits_free(struct apply_commits *ac)
 	for (i = 0; i < ac->moves.count; i++)
 		move_free(&ac->moves.items[i]);
 	VEC_FREE(&ac->moves);
+	commit_files_free(&ac->files);
 	importer_free(&ac->importer);
 }
 
@@ -987,6 +988,35 @@ static int leave_submodule(struct apply_plan *a,
 			       err);
 }
 
+/* Files that the plan does not have, and its commits do. worktrees: the
+ * branches of worktrees are applied without their files. */
+static void need_consents(struct consent *c, const struct commit_files *files,
+			  const char *project, bool worktrees)
+{
+	size_t i, k;
+
+	for (i = 0; i < files->count; i++) {
+		const struct commit_file *f = &files->items[i];
+
+		for (k = 0; k < f->risks.count; k++)
+			if ((worktrees || !f->in_worktree) &&
+			    f->risks.items[k].level == RISK_CRITICAL)
+				*VEC_ADD(&c->commits) = (struct consent_commit){
+					.path = mem_strdup(f->path),
+					.rule = f->risks.items[k].id,
+					.text = commit_files_sentence(
+						f, &f->risks.items[k]),
+				};
+	}
+	if (files->unread)
+		*VEC_ADD(&c->commits) = (struct consent_commit){
+			.path = path_join(project, GIT),
+			.rule = COMMIT_FILES_UNREAD,
+			.text = mem_printf("has %s that guard did not read",
+					   text_count(files->unread, "commit")),
+		};
+}
+
 static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 {
 	struct session *s = &a->p->session;
@@ -1008,8 +1038,10 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 			    "repository",
 			    text_quote(s->project), session_label(s),
 			    session_label(s));
-	if (importer_open(a->c, s, true, &ac->importer, err) < 0)
+	if (importer_open(a->c, s, true, &ac->importer, err) < 0 ||
+	    commit_files_find(a->c, s, &ac->importer, &ac->files, err) < 0)
 		return -err->num;
+	need_consents(&a->consent, &ac->files, s->project, a->commits);
 	if (ac->importer.masked.count)
 		return fail(err, EPERM,
 			    "the run's commits change %s, which was not your "

@@ -25,6 +25,7 @@
 #define GUARD_CHANGE_APPLY_COMMITS_H
 
 #include "guard/change/apply_plan.h"
+#include "guard/change/commit_files.h"
 #include "guard/change/importer.h"
 
 /* The move of a HEAD and its branch. */
@@ -42,6 +43,7 @@ struct commits_move {
 
 struct apply_commits {
 	struct importer importer;
+	struct commit_files files; /* the critical ones need a consent */
 	VEC(struct commits_move) moves; /* the project's HEAD first */
 };
 

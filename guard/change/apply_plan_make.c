@@ -193,7 +193,11 @@ static int plan_root_by(struct apply_plan *a, size_t index,
 		root->plan.git_skipped = 0;
 		names_free(&root->plan.gits_skipped);
 	}
+	/* A branch has files of its own. */
+	if (a->consent.off)
+		plan_drop_conflicts(&root->plan);
 	consent_refuse_copies(consent, &root->plan);
+	consent_refuse_commits(consent, &root->plan);
 	return 0;
 }
 
@@ -208,8 +212,11 @@ static int plan_root(struct apply_plan *a, size_t index,
 	auto_free char *hooks =
 		home ? NULL : consent_hooks_dir(store, &root->now.root);
 	AUTO(snapshot) struct snapshot begun = {0};
+	/* A branch takes nothing of the other roots. */
+	static char *rules[] = {"all", NULL};
+	static const struct consent given = {.rules = rules};
 	struct consent_root consent = {
-		.consent = &a->consent,
+		.consent = a->consent.off && index ? &given : &a->consent,
 		.store = store,
 		.now = &root->now.root,
 		.want = root->picked ? root->picked : &root->want.root,

@@ -36,6 +36,11 @@ void consent_free(struct consent *c)
 	for (i = 0; i < c->copies.count; i++)
 		consent_free_copy(&c->copies.items[i]);
 	VEC_FREE(&c->copies);
+	for (i = 0; i < c->commits.count; i++) {
+		free(c->commits.items[i].path);
+		free(c->commits.items[i].text);
+	}
+	VEC_FREE(&c->commits);
 }
 
 /* The id of a kind of refusal that is no risk; NULL: REFUSED_RISK. */
@@ -207,6 +212,27 @@ void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 	free(lost);
 }
 
+void consent_refuse_commits(const struct consent_root *root, struct plan *plan)
+{
+	const struct consent *c = root->consent;
+	size_t i;
+
+	for (i = 0; i < c->commits.count; i++) {
+		const struct consent_commit *m = &c->commits.items[i];
+
+		if (path_below(m->path, root->path) &&
+		    !allows_rule(c, m->rule) &&
+		    !mem_list_has((const char *const *)c->paths, m->path))
+			*VEC_ADD(&plan->refusals) = (struct refusal){
+				.kind = REFUSED_RISK,
+				.path = mem_strdup(
+					path_rest(m->path, root->path)),
+				.rule = m->rule,
+				.text = mem_strdup(m->text),
+			};
+	}
+}
+
 /* --- the risk of an entry --- */
 
 struct judged_entry {
@@ -264,9 +290,8 @@ static void judge_entry(const struct consent_root *root, const char *path,
 		.arg = &j,
 	};
 
-	if (f.torn ||
-	    (!root->consent->off && !(c && c->flags & CHANGES_CHECKOUT) &&
-	     (!root->home || !changes_is_cache(path))))
+	if (f.torn || (!(c && c->flags & CHANGES_CHECKOUT) &&
+		       (!root->home || !changes_is_cache(path))))
 		risk_judge_critical(&f, ret);
 }
 
@@ -295,7 +320,7 @@ enum plan_consent consent_decide(void *arg, const struct entry *from,
 
 	refusal->rule = rule_id(refusal->kind);
 	if (refusal->rule) {
-		if (!allows_rule(c, refusal->rule))
+		if (!c->off && !allows_rule(c, refusal->rule))
 			return c->except_critical ? CONSENT_LEAVE : CONSENT_ASK;
 		if (refusal->kind != REFUSED_SETID)
 			return CONSENT_GIVEN;

@@ -24,6 +24,13 @@ struct consent_copy {
 	bool partly; /* only a part is overwritten */
 };
 
+/* A critical file that only a commit has, which would be applied with it. */
+struct consent_commit {
+	char *path; /* absolute */
+	const char *rule;
+	char *text;
+};
+
 struct changes_root;
 
 /* What the user said; all lists are NULL-terminated and owned, or NULL. */
@@ -39,7 +46,8 @@ struct consent {
 	/* The losses that need a consent, by path. After a review, which asks
 	 * about each of them, there are none. */
 	VEC(struct consent_copy) copies;
-	bool off; /* nothing is applied: only torn files need a consent */
+	VEC(struct consent_commit) commits;
+	bool off; /* no file is changed here: only risks need a consent */
 };
 
 /* One root of an apply, for plan_options.consent_arg. */
@@ -70,6 +78,8 @@ enum plan_consent consent_decide(void *arg, const struct entry *from,
 				 struct refusal *refusal);
 /* Adds a refusal for each only copy that the plan loses without a consent. */
 void consent_refuse_copies(const struct consent_root *root, struct plan *plan);
+/* Adds one for each critical file of a commit without a consent. */
+void consent_refuse_commits(const struct consent_root *root, struct plan *plan);
 /* The paths below a root that the user leaves out, as
  * consent_paths_below(). */
 char **consent_excepted(const struct consent *c, const char *root);

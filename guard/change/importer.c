@@ -46,6 +46,12 @@ void importer_free(struct importer *imp)
 
 	for (i = 0; i < imp->items.count; i++)
 		repository_free(&imp->items.items[i]);
+	for (i = 0; i < imp->roots.count; i++) {
+		entry_free(&imp->roots.items[i].base);
+		entry_free(&imp->roots.items[i].want);
+	}
+	VEC_FREE(&imp->roots);
+	changes_free(&imp->changes);
 	VEC_FREE(&imp->items);
 	names_free(&imp->masked);
 }
@@ -382,6 +388,7 @@ static int open_root(struct opening *o, const struct changes *changes,
 	const struct delta *delta = changes->roots[o->root].delta;
 	const struct importer_repository *r;
 	AUTO(snapshot) struct snapshot base = {0};
+	struct importer_root *root = VEC_ADD(&o->imp->roots);
 	int got = 0;
 
 	if (catalog_load(o->c->store, o->s->roots[o->root].base, &base, err) <
@@ -389,6 +396,8 @@ static int open_root(struct opening *o, const struct changes *changes,
 		return -err->num;
 	o->then = &base.root;
 	o->now = delta ? &delta->now : o->then;
+	entry_copy(&root->base, o->then);
+	entry_copy(&root->want, o->now);
 	if (!o->root)
 		got = open_project(o, err);
 	if (got < 0 && got != -ENOENT && got != -ENOTDIR)
@@ -408,11 +417,11 @@ static int open_root(struct opening *o, const struct changes *changes,
 
 static int open_all(struct opening *o, struct err *err)
 {
-	AUTO(changes) struct changes changes = CHANGES_NONE;
+	struct changes *changes = &o->imp->changes;
 	struct session *s = o->s;
 
 	if (late_base_ensure(o->c, s, false, err) < 0 ||
-	    changes_load_trees(o->c, s, &changes, err) < 0) {
+	    changes_load_trees(o->c, s, changes, err) < 0) {
 		err_context(err,
 			    "the files from before run %s were not stored, so "
 			    "its commits cannot be separated from yours",
@@ -422,15 +431,14 @@ static int open_all(struct opening *o, struct err *err)
 							: -err->num;
 	}
 	for (; o->root < s->root_count; o->root++)
-		if (open_root(o, &changes, err) < 0)
+		if (open_root(o, changes, err) < 0)
 			return -err->num;
 	/* The error is open_project()'s. */
 	return o->imp->items.count ? 0 : -err->num;
 }
 
-/* The work tree of a repository, to free. */
-static char *work_tree(const struct session *s,
-		       const struct importer_repository *r)
+char *importer_work_tree(const struct session *s,
+			 const struct importer_repository *r)
 {
 	const char *module = strstr(r->path, MODULES "/");
 	auto_free char *git = path_join(s->roots[r->root].path, r->path);
@@ -448,7 +456,7 @@ static int find_masked(const struct session *s, struct importer *imp,
 
 	for (i = 0; i < imp->items.count; i++) {
 		const struct importer_repository *r = &imp->items.items[i];
-		auto_free char *top = work_tree(s, r);
+		auto_free char *top = importer_work_tree(s, r);
 
 		for (k = 0;
 		     (path = record_get_nth(&s->more, IMPORTER_MASKED, k));

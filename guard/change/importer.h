@@ -14,6 +14,7 @@
 #define GUARD_CHANGE_IMPORTER_H
 
 #include "base/vec.h"
+#include "guard/change/changes.h"
 #include "guard/state/context.h"
 #include "restore/git/gitimport.h"
 
@@ -41,9 +42,16 @@ struct importer_repository {
 	struct gitimport *im; /* NULL: the repository is unchanged */
 };
 
+/* A root of the run, before and after it. */
+struct importer_root {
+	struct entry base, want;
+};
+
 struct importer {
 	/* The project's is the first one, if it has one. */
 	VEC(struct importer_repository) items;
+	VEC(struct importer_root) roots; /* none: not stored */
+	struct changes changes; /* of them */
 	uint64_t commits; /* number that the user's repositories lack */
 	size_t fresh; /* the same of refs */
 	/* Such paths that the commits change, with `check`: they have the mask
@@ -63,6 +71,10 @@ void importer_free(struct importer *imp);
 
 /* Where HEAD was when the run began; false: that is not recorded. */
 bool importer_began(const struct session *s, struct githead *ret);
+
+/* The work tree of a repository, absolute, to free. */
+char *importer_work_tree(const struct session *s,
+			 const struct importer_repository *r);
 
 /* gitimport_write() of all; the run's record and the log get the import. */
 int importer_write(struct context *c, struct session *s, struct importer *imp,

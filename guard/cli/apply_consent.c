@@ -1,5 +1,6 @@
 #include "guard/cli/apply_consent.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/parse.h"
@@ -45,6 +46,17 @@ static size_t find_root(const struct apply_consent *a, const char *path)
 		       : count;
 }
 
+/* A file that only a commit of the run has. */
+static bool is_in_commit(const struct apply_consent *a, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < a->in->consent.commits.count; i++)
+		if (strcmp(a->in->consent.commits.items[i].path, path) == 0)
+			return true;
+	return false;
+}
+
 /* Appends the absolute path of an operand that the run changed. */
 static int add_changed_path(struct apply_consent *a, const char *option,
 			    const char *given, char ***to, struct err *err)
@@ -66,6 +78,8 @@ static int add_changed_path(struct apply_consent *a, const char *option,
 			    text_quote(given));
 	mem_list_add(&below, path_rest(path, root));
 	mem_list_add(to, path);
+	if (is_in_commit(a, path))
+		return 0;
 	return changes_check(&a->in->changes.roots[i], below,
 			     session_label(&a->in->p->session), err);
 }
@@ -328,7 +342,9 @@ int apply_consent_ask(struct apply_consent *a, struct err *err)
 		output_hint("nothing applied: a commit takes all files; guard "
 			    "apply %s, without %s, leaves some out",
 			    session_label(&a->in->p->session),
-			    a->o->commits ? "--commits" : "--commit");
+			    a->o->commits  ? "--commits"
+			    : a->o->branch ? "--branch"
+					   : "--commit");
 		return 1;
 	}
 	return all ? 0 : plan_and_judge(a, err);
@@ -388,14 +404,18 @@ void apply_consent_remedy(const struct apply_consent *a)
 	auto_free char *without = command_with(a, " --except critical");
 	auto_free char *with = NULL;
 	AUTO(buf) struct buf options = {0};
-	bool any = false, copies = false, in_git = false;
-	size_t i;
+	bool any = false, copies = false, in_git = false, only_copies = true;
+	size_t i, k;
 
 	for (i = 0; i < a->in->change.root_count; i++) {
 		/* Conflicts are resolved first, by commands of their own. */
 		if (a->in->change.roots[i].plan.conflicts.count)
 			return;
 		any |= a->in->change.roots[i].plan.refusals.count > 0;
+		for (k = 0; k < a->in->change.roots[i].plan.refusals.count; k++)
+			only_copies &= a->in->change.roots[i]
+					       .plan.refusals.items[k]
+					       .kind != REFUSED_RISK;
 		copies |= plan_print_copies_refused(
 				  &a->in->change.roots[i].plan) > 0;
 	}
@@ -410,14 +430,16 @@ void apply_consent_remedy(const struct apply_consent *a)
 		apply_report_gits_left(&a->in->change.roots[i].plan,
 				       apply_plan_root_path(a->in, i),
 				       session_label(&a->in->p->session));
-	if (a->takes_all && !a->in->consent.off) {
+	if (a->takes_all) {
 		const char *run = session_label(&a->in->p->session);
 		const char *yes = a->o->yes || !has_terminal() ? " -y" : "";
 
-		output_hint(
-			"no file is changed by: guard apply --branch NAME%s "
-			"%s, which commits to that branch",
-			yes, run);
+		/* A branch asks about risks, too. */
+		if (only_copies)
+			output_hint("no file is changed by: guard apply "
+				    "--branch NAME%s "
+				    "%s, which commits to that branch",
+				    yes, run);
 		if (a->o->commits)
 			output_hint(in_git ? "or by: guard apply%s %s .git, "
 					     "then apply the files"

@@ -8,6 +8,7 @@
 #include "guard/cli/apply_selection.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/commit_files_show.h"
 #include "guard/cli/follow.h"
 #include "guard/cli/plan_print.h"
 #include "guard/change/recover.h"
@@ -95,6 +96,7 @@ static void add_moves_json(const struct apply *a, json_t *object)
 		jsonout_add(all, move_json(a, m));
 	}
 	jsonout_set(object, "branches", all);
+	commit_files_show_json(&a->commits.files, object);
 }
 
 static void print_apply_json(const struct apply *a)
@@ -283,15 +285,22 @@ static int ask(struct apply *a, struct err *err)
 	return got > 0 ? STATUS_REFUSED : got;
 }
 
-/* A branch needs no other consent, and no conflict matters there. */
-static bool has_torn(const struct plan *plan)
+/* The changes, as far as they may be applied. */
+static int print_plans(struct apply *a, struct err *err)
 {
-	size_t i;
+	const struct judgement *judged = &a->consent.judged.judgement;
+	size_t roots = a->o->branch ? 1 : a->in.change.root_count, i;
 
-	for (i = 0; i < plan->refusals.count; i++)
-		if (plan->refusals.items[i].kind == REFUSED_RISK)
-			return true;
-	return false;
+	if (a->o->json || (output_is_quiet() && a->o->yes))
+		return 0;
+	risk_show_verdict(&a->consent.judged.verdict, styled_out());
+	for (i = 0; i < roots; i++)
+		if (plan_print(a->in.c->store, &a->in.change.roots[i].plan,
+			       i < judged->count ? &judged->views[i] : NULL,
+			       err) < 0)
+			return -err->num;
+	commit_files_show(&a->commits.files, styled_out());
+	return 0;
 }
 
 /* Into a branch: neither the project nor the run's state changes. */
@@ -311,11 +320,10 @@ static int commit_only(struct apply *a, struct err *err)
 	    apply_consent_plan(&a->consent, err) < 0)
 		return -err->num;
 	changeset_unlock(&a->in.change);
-	if (!(output_is_quiet() && a->o->yes) &&
-	    plan_print(a->in.c->store, &a->in.change.roots[0].plan, NULL, err) <
-		    0)
+	judged_run_end(a->in.p, &a->consent.judged);
+	if (print_plans(a, err) < 0)
 		return -err->num;
-	got = has_torn(&a->in.change.roots[0].plan) ? ask(a, err) : 0;
+	got = ask(a, err);
 	if (got)
 		return got;
 	if (committing_make(&a->in, &a->commit, a->o->dry_run, wanted_root(a),
@@ -328,23 +336,6 @@ static int commit_only(struct apply *a, struct err *err)
 		return STATUS_REFUSED;
 	return committing_point(&a->in, commit, false, err) < 0 ? -err->num
 								: STATUS_OK;
-}
-
-/* The changes, as far as they may be applied. */
-static int print_plans(struct apply *a, struct err *err)
-{
-	const struct judgement *judged = &a->consent.judged.judgement;
-	size_t i;
-
-	if (a->o->json || (output_is_quiet() && a->o->yes))
-		return 0;
-	risk_show_verdict(&a->consent.judged.verdict, styled_out());
-	for (i = 0; i < a->in.change.root_count; i++)
-		if (plan_print(a->in.c->store, &a->in.change.roots[i].plan,
-			       i < judged->count ? &judged->views[i] : NULL,
-			       err) < 0)
-			return -err->num;
-	return 0;
 }
 
 static int execute(struct apply *a, struct err *err)

@@ -5,6 +5,7 @@
 #include "guard/change/importer.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/commit_files_show.h"
 #include "guard/cli/styled.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
@@ -52,7 +53,8 @@ static struct gitimport *project_import(const struct importer *imp)
 }
 
 static void print_import_json(const struct session *s,
-			      const struct importer *imp, bool imported)
+			      const struct importer *imp,
+			      const struct commit_files *files, bool imported)
 {
 	json_t *object = json_object(), *others = json_array();
 	size_t i;
@@ -75,6 +77,7 @@ static void print_import_json(const struct session *s,
 		jsonout_add(others, one);
 	}
 	jsonout_set(object, "others", others);
+	commit_files_show_json(files, object);
 	jsonstream_print(object);
 }
 
@@ -237,6 +240,7 @@ int cmd_import(const struct options *o, struct context *c, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(importer) struct importer imp = {0};
+	AUTO(commit_files) struct commit_files files = {0};
 	bool done = false;
 	int got;
 
@@ -261,14 +265,17 @@ int cmd_import(const struct options *o, struct context *c, struct err *err)
 	if (recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
-	if (importer_open(c, &p.session, true, &imp, err) < 0)
+	if (importer_open(c, &p.session, true, &imp, err) < 0 ||
+	    commit_files_find(c, &p.session, &imp, &files, err) < 0)
 		return err_context(err, "nothing imported from run %s",
 				   p.session.id);
-	if (!o->json && !(output_is_quiet() && o->yes))
+	if (!o->json && !(output_is_quiet() && o->yes)) {
 		print_refs(&imp);
+		commit_files_show(&files, styled_out());
+	}
 	got = import_listed(c, &p.session, &imp, o, &done, err);
 	if (got >= 0 && o->json)
-		print_import_json(&p.session, &imp, done);
+		print_import_json(&p.session, &imp, &files, done);
 	return got == STATUS_OK
 		       ? fast_forward_branch(c, &p.session,
 					     project_import(&imp), o, err)

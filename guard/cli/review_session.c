@@ -9,6 +9,7 @@
 #include "guard/cli/apply_report.h"
 #include "guard/cli/apply_selection.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/commit_files_show.h"
 #include "guard/cli/conflict_session.h"
 #include "guard/cli/kinds_prompt.h"
 #include "guard/cli/plan_print.h"
@@ -233,6 +234,7 @@ static int apply_with_commits(struct review_session *v, int *ret_status,
 	if (apply_plan_load(&a, err) < 0 || check_shown(v->a, &a, err) < 0 ||
 	    apply_commits_make(&a, &commits, err) < 0)
 		return -err->num;
+	commit_files_show(&commits.files, styled_out());
 	got = review_apply_conflicts(v, &a, err);
 	if (got <= 0)
 		return got;

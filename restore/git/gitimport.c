@@ -115,8 +115,11 @@ static int add_user_ref(void *arg, const char *name, const struct gitid *id,
 
 	(void)err;
 	if (id)
-		*VEC_ADD(&im->objects) =
-			(struct gitimport_object){.id = *id, .pointed = true};
+		*VEC_ADD(&im->objects) = (struct gitimport_object){
+			.id = *id,
+			.pointed = true,
+			.own = !path_below(name, "refs/guard"),
+		};
 	if (path_below(name, "refs/guard"))
 		names_add(&im->imported, name);
 	return 0;
@@ -182,6 +185,7 @@ static int load_objects(struct gitimport *im, const struct gittips *tips,
 
 		if (last && gittips_compare_ids(last, &items[i]) == 0) {
 			last->pointed |= items[i].pointed;
+			last->own |= items[i].own;
 			last->named |= items[i].named;
 		} else {
 			items[kept++] = items[i];
@@ -508,6 +512,7 @@ static int open_copy(const struct gitimport_job *job, const struct entry *base,
 
 	im->dirfd = job->dirfd;
 	im->run.dirfd = -1;
+	im->where = where;
 	im->to_path = mem_strdup(job->to);
 	im->copy = mem_strdup(job->copy);
 	if (dirtree_remove(job->dirfd, job->copy, err) < 0)

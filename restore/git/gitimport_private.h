@@ -20,6 +20,7 @@ struct gitimport_object {
 	char type[8]; /* "": the object is missing */
 	uint64_t size;
 	bool pointed; /* a ref of the user names the object */
+	bool own; /* and one that no import wrote */
 	bool named; /* a ref of the run names the object */
 	bool fresh; /* a commit that no ref of the user reaches */
 	bool lost; /* a fresh commit that nothing but reflogs of the run
@@ -33,6 +34,7 @@ struct gitimport {
 	int dirfd; /* has the copy, borrowed */
 	char *copy; /* its name */
 	struct gitrun run; /* run.dirfd: the copy; -1: none */
+	enum gitrun_objects where; /* the run's objects, as far as checked */
 	struct gittips tips;
 	struct gitlfs lfs;
 	VEC(struct gitimport_object) objects; /* sorted by id, each once */

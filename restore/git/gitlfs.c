@@ -133,6 +133,23 @@ static int has_its_hash(struct store *store, const struct entry *e,
 	return memcmp(hex, name, HEX_LEN) == 0;
 }
 
+bool gitlfs_names(struct store *store, const struct buf *text,
+		  const struct entry *file)
+{
+	static const char head[] = "version https://git-lfs.github.com/spec/";
+	static const char key[] = "\noid sha256:";
+	AUTO(buf) struct buf copy = {0};
+	const char *oid;
+	struct err ignored;
+
+	buf_add(&copy, text->data, text->len);
+	oid = strstr(buf_text(&copy), key);
+	return strncmp(buf_text(&copy), head, strlen(head)) == 0 && oid &&
+	       strlen(oid) >= strlen(key) + HEX_LEN && S_ISREG(file->mode) &&
+	       file->content.type != OBJECT_NONE &&
+	       has_its_hash(store, file, oid + strlen(key), &ignored) > 0;
+}
+
 struct search {
 	struct gitlfs *lfs;
 	const char *git;

@@ -37,6 +37,9 @@ struct gitlfs {
  * missing. */
 int gitlfs_find(struct store *store, const struct entry *now, const char *git,
 		struct gitlfs *ret, struct err *err);
+/* Whether the text, which git-lfs committed, has the hash of this file. */
+bool gitlfs_names(struct store *store, const struct buf *text,
+		  const struct entry *file);
 /* A file that exists stays as it is. */
 int gitlfs_write(const struct gitlfs *l, const char *git, struct err *err);
 void gitlfs_free(struct gitlfs *l);

@@ -114,7 +114,7 @@ execute_git(const struct gitrun *g, const int files[3], const char *program,
 	(void)umask(077);
 	set_limit(RLIMIT_CORE, 0);
 	set_limit(RLIMIT_CPU, g->used < g->seconds ? g->seconds - g->used : 1);
-	set_limit(RLIMIT_FSIZE, FILE_MAX);
+	set_limit(RLIMIT_FSIZE, g->output_max ?: FILE_MAX);
 	set_limit(RLIMIT_NOFILE, FILES_MAX);
 	set_limit(RLIMIT_AS, MEMORY_MAX);
 	if (confine(&g->readable) < 0)

@@ -13,8 +13,8 @@
  * memory, processor time and file size. It can write in this repository, and
  * read there, in system directories and in the `readable` paths: no other file,
  * no socket, no other process. Only programs that are part of git itself and
- * start no other are called here: cat-file, index-pack, pack-objects, rev-list,
- * for-each-ref and read-tree.
+ * start no other are called here: cat-file, diff-tree, index-pack,
+ *pack-objects, rev-list, for-each-ref and read-tree.
  */
 #ifndef GUARD_RESTORE_GIT_GITRUN_H
 #define GUARD_RESTORE_GIT_GITRUN_H
@@ -55,6 +55,7 @@ struct gitrun {
 	struct names readable; /* of the user: objects, parts of the index */
 	unsigned int seconds; /* processor time for all calls together */
 	unsigned int used;
+	uint64_t output_max; /* bytes of a file that it writes; 0: enough */
 };
 
 /* The objects that a call sees. */

@@ -229,6 +229,8 @@ struct plan_options {
 
 /* Frees the lists of a plan and leaves it empty. */
 void plan_free(struct plan *p);
+/* The user's files are of no interest. */
+void plan_drop_conflicts(struct plan *p);
 /* Whether it changes files, or what is left to decide. */
 bool plan_has_effect(const struct plan *p);
 

@@ -12,14 +12,22 @@
 #include "base/sorted.h"
 #include "restore/plan/plan_private.h"
 
+void plan_drop_conflicts(struct plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->conflicts.count; i++)
+		free(p->conflicts.items[i].path);
+	VEC_FREE(&p->conflicts);
+}
+
 void plan_free(struct plan *p)
 {
 	size_t i;
 
 	for (i = 0; i < p->steps.count; i++)
 		plan_step_free(&p->steps.items[i]);
-	for (i = 0; i < p->conflicts.count; i++)
-		free(p->conflicts.items[i].path);
+	plan_drop_conflicts(p);
 	for (i = 0; i < p->refusals.count; i++) {
 		free(p->refusals.items[i].path);
 		free(p->refusals.items[i].text);
@@ -34,7 +42,6 @@ void plan_free(struct plan *p)
 	VEC_FREE(&p->kept);
 	VEC_FREE(&p->over);
 	VEC_FREE(&p->steps);
-	VEC_FREE(&p->conflicts);
 	VEC_FREE(&p->refusals);
 	*p = (struct plan){0};
 }

@@ -173,7 +173,10 @@ ok 'a run changes the kinds of entries' guard run -q -- sh -c '
 	rm -r folder link-to-be file link
 	echo new >folder; ln -s folder link-to-be; mkdir file link
 	echo new | tee file/in link/in >/dev/null'
-gives 0 'apply --branch accepts changed kinds' guard apply -q -y --branch kinds
+gives 1 'apply --branch asks as apply does' guard apply -q -y --branch kinds
+says "$err" 'was a directory and is a link now'
+gives 0 'apply --branch accepts changed kinds' \
+	guard apply -q -y --yes-to all --branch kinds
 is "$(git ls-tree -r --name-only kinds | tr '\n' ' ')" \
 	'file/in folder link-to-be link/in staged ' \
 		'the commit has the changed kinds'
@@ -182,7 +185,7 @@ echo mine >folder/in/mine
 git add folder/in/mine
 git commit -q -m mine
 gives 1 'apply --branch refuses a branch with more entries in such a directory' \
-	guard apply -y --branch more
+	guard apply -y --yes-to all --branch more
 says "$err" "more has another 'folder' than at the start of the run"
 no 'the refused apply creates no branch' git rev-parse -q --verify more
 git reset -q --hard HEAD~1
