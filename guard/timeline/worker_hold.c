@@ -92,11 +92,6 @@ static struct worker_storm *storm_of(struct worker *w, uint64_t path)
 	return &w->storms[path % (sizeof(w->storms) / sizeof(*w->storms))];
 }
 
-bool worker_hold_was_kept(struct worker *w, const struct worker_file *f)
-{
-	return storm_of(w, f->path)->path == f->path;
-}
-
 int64_t worker_hold_rest(struct worker *w, const struct worker_file *f)
 {
 	const struct worker_storm *s = storm_of(w, f->path);

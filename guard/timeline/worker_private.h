@@ -184,8 +184,6 @@ char *worker_hold_path(const struct worker_name *n);
 
 void worker_hold_move(struct worker *w, struct worker_file *f,
 		      enum worker_state state);
-/* Whether a content of the file's path was copied lately. */
-bool worker_hold_was_kept(struct worker *w, const struct worker_file *f);
 /* After how many ms without a change the file rests. */
 int64_t worker_hold_rest(struct worker *w, const struct worker_file *f);
 /* The file has changed: waits until it rests. */

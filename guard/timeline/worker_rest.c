@@ -10,9 +10,8 @@
 #define OPEN_MIN_MS 100
 #define OPEN_MAX_MS 2000
 #define SAMPLE_SHARE 20
-/* Beyond the limit of descriptors copies are made for so long each time. */
-#define DROP_MS 50
-#define DROP_EVERY_MS 100
+/* Events wait no longer than that. */
+#define PASS_MS 50
 
 static void drop(struct worker *w, void *arg)
 {
@@ -26,25 +25,19 @@ static void drop(struct worker *w, void *arg)
 }
 
 /* The table for one more file. Beyond the last one the oldest hold makes room
- * for a new one; then files that wait. NULL: the copies have taken their share
- * of the time. A path of which a content was copied lately does not wait. */
-static struct worker_table *
-make_room(struct worker *w, const struct worker_file *wants, int64_t now)
+ * for a new one; then files that wait. */
+static struct worker_table *make_room(struct worker *w)
 {
 	struct worker_table *t = worker_table_with_room(w);
-	struct worker_file *f;
+	struct worker_file *f = TAILQ_FIRST(&w->lists[FILE_HELD]);
 
 	if (t)
 		return t;
-	if (now % DROP_EVERY_MS > DROP_MS && !worker_hold_was_kept(w, wants))
-		return NULL;
-	f = TAILQ_FIRST(&w->lists[FILE_HELD]);
-	if (f) {
+	if (f)
 		worker_table_call(w, f->table, drop, f);
-	} else {
+	else
 		TAILQ_FOREACH(f, &w->lists[FILE_WAITING], entry)
-		worker_table_call(w, f->table, drop, f);
-	}
+	worker_table_call(w, f->table, drop, f);
 	return worker_table_with_room(w);
 }
 
@@ -162,28 +155,26 @@ void worker_rest_record(struct worker *w)
 /* Stops where another table has to go on. */
 static void hold_due(struct worker *w, void *arg)
 {
+	int64_t *next = arg, began = timestamp_monotonic_ms();
 	struct worker_file *f, *before;
-	int64_t *next = arg;
 
 	*next = INT64_MAX;
 	/* The newest first: what stood long will often go on to stand. */
 	for (f = TAILQ_LAST(&w->lists[FILE_WAITING], worker_files); f;
 	     f = before) {
 		int64_t now = timestamp_monotonic_ms();
-		struct worker_table *t = f->table;
 
 		before = TAILQ_PREV(f, worker_files, entry);
-		if (f->due <= now && !t) {
-			t = make_room(w, f, now);
-			if (t && t != w->table) {
+		if (f->due <= now) {
+			if (!f->table && make_room(w) != w->table) {
 				*next = 0;
 				return;
 			}
-		}
-		if (f->due <= now && !t) {
-			f->due = now + DROP_MS;
-		} else if (f->due <= now) {
-			worker_table_call(w, t, try_to_hold, f);
+			if (now > began + PASS_MS) {
+				*next = now;
+				return;
+			}
+			worker_table_call(w, f->table, try_to_hold, f);
 			worker_hold_breathe(w);
 		}
 		if (f->state == FILE_WAITING && f->due < *next)

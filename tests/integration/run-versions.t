@@ -194,8 +194,9 @@ under='prlimit --nofile=90:90'
 begin
 under=
 tell 'seq 1 300 | while read -r i; do echo $i >f$i; done'
+find "$(run_dir)/upper" -name 'f*' -printf ':%i 0 EOF\n' >"$T/inodes"
 for _ in $(seq 1 500); do
-	[ "$(grep -c LEASE /proc/locks)" -lt 300 ] || break
+	[ "$(grep LEASE /proc/locks | grep -cFf "$T/inodes")" -lt 300 ] || break
 	sleep 0.02
 done
 is "$(ls "$(run_dir)/timeline/spool")" '' \
