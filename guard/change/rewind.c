@@ -18,6 +18,7 @@
 #include "guard/change/late_base.h"
 #include "guard/change/run_state.h"
 #include "guard/state/report.h"
+#include "guard/timeline/marks.h"
 #include "guard/timeline/moment.h"
 #include "restore/workspace.h"
 #include "overlay/whiteout.h"
@@ -284,32 +285,23 @@ static int store_before(struct rewind *r, size_t i, uint64_t *ret,
 				       ret, err);
 }
 
-/* The version worker of an ended run has just been started. */
-static bool send_mark(const struct session *s)
-{
-	static const char line[] = MOMENT_BEFORE_REWIND "\n";
-	auto_close int fd =
-		openat(s->fd, TIMELINE_FIFO, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-
-	return fd >= 0 && write(fd, line, strlen(line)) > 0;
-}
-
 /* Sets the mark, and returns when the version worker has taken it: later
- * writes are recorded after the mark. A run without versions has
- * no FIFO. */
+ * writes are recorded after the mark. A run without versions has no FIFO. That
+ * of an ended run may not have its worker yet. */
 static void set_mark(const struct session *s)
 {
 	size_t count = count_marks(s);
 	bool sent = false;
 	int left;
 
-	if (faccessat(s->fd, TIMELINE_FIFO, F_OK, 0) < 0)
-		return;
 	for (left = MARK_WAIT_MS / MARK_STEP_MS; left; left--) {
-		sent = sent || send_mark(s);
-		if (sent && count_marks(s) != count)
+		sent = sent || marks_put(s->fd, TIMELINE_FIFO,
+					 MOMENT_BEFORE_REWIND) == 0;
+		if (!sent && errno == ENOENT)
 			return;
 		(void)poll(NULL, 0, MARK_STEP_MS);
+		if (sent && count_marks(s) != count)
+			return;
 	}
 }
 
