@@ -3,6 +3,7 @@
 #include "guard/change/changes.h"
 #include "base/path.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/commit_files_show.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/diffsnaps.h"
 #include "guard/cli/html_report.h"
@@ -109,6 +110,7 @@ static void print_texts(const struct session *s, struct changes *c,
 
 static void print_diff(const struct session *s, struct changes *c,
 		       struct judgement *j, const struct verdict *verdict,
+		       const struct commit_files *files,
 		       const struct diff_options *o)
 {
 	enum diff_form form = o->form;
@@ -133,6 +135,7 @@ static void print_diff(const struct session *s, struct changes *c,
 		jsonstream_open(&to, "risks", '[');
 		for (k = 0; k < c->root_count; k++)
 			diffshow_risks_json(&j->views[k], root_path(s, k), &to);
+		commit_files_show_risks(files, &to);
 		jsonstream_close(&to, ']');
 		jsonstream_open(&to, "moves", '[');
 		for (k = 0; k < c->root_count; k++)
@@ -152,6 +155,7 @@ static void print_diff(const struct session *s, struct changes *c,
 		changes_summary(&n, &b);
 		styled_line(styled_out(), LINE_PLAIN, "%s", buf_text(&b));
 		risk_show_verdict(verdict, styled_out());
+		commit_files_show_count(files, session_label(s), styled_out());
 	}
 	if (form != FORM_TEXT) {
 		for (i = 0; i < c->root_count; i++) {
@@ -265,12 +269,15 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 	const struct session *s = &p->session;
 	AUTO(judgement) struct judgement j = {0};
 	AUTO(verdict) struct verdict verdict = {0};
+	AUTO(commit_files) struct commit_files files = {0};
 	bool verdicts = o->form == FORM_TEXT || o->form == FORM_STAT ||
 			o->form >= FORM_JSON;
 	bool complete = true;
 	struct err ignored;
 	size_t i;
 
+	if (verdicts && !resolve_run_has_paths(p))
+		commit_files_load(context, &p->session, c, &files);
 	if (o->risk)
 		keep_risky(s, c, o->risk);
 	if (o->full)
@@ -293,7 +300,7 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 	if (o->form == FORM_HUNKS)
 		ret->compared = hunks_json_print(context, p, c, &j, &verdict);
 	else if (o->form != FORM_HTML)
-		print_diff(s, c, &j, &verdict, o);
+		print_diff(s, c, &j, &verdict, &files, o);
 	if (verdicts && !complete)
 		print_final_verdict(&j, &verdict);
 	if (verdicts && !o->risk && !resolve_run_has_paths(p))

@@ -1,13 +1,94 @@
 #include "guard/cli/commit_files_show.h"
 
+#include <string.h>
+
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/output.h"
 #include "guard/cli/risk_show.h"
+#include "overlay/layers.h"
+#include "restore/git/gitrun.h"
 
 #define SHOWN_MAX 20
 #define ID_SHOWN 10
+
+static bool has_objects(const struct session *s, const struct changes *c)
+{
+	size_t i, k;
+
+	for (i = 0; i < c->root_count; i++)
+		for (k = 0; k < c->roots[i].list.count; k++) {
+			const struct change *one = &c->roots[i].list.items[k];
+
+			if (one->flags & CHANGE_GIT &&
+			    path_has_part(one->path, "objects"))
+				return true;
+		}
+	return record_get(&s->more, LAYERS_GIT) != NULL;
+}
+
+void commit_files_load(struct context *c, struct session *s,
+		       const struct changes *changes, struct commit_files *ret)
+{
+	AUTO(session) struct session locked = SESSION_NONE;
+	AUTO(importer) struct importer imp = {0};
+	struct err ignored;
+
+	if (s->live || !has_objects(s, changes) || !gitrun_program())
+		return;
+	if (s->lock_fd < 0) {
+		if (session_open(c->state.runs_fd, s->id, true, &locked,
+				 &ignored) < 0)
+			return;
+		s = &locked;
+	}
+	if (importer_open(c, s, false, &imp, &ignored) == 0)
+		(void)commit_files_find(c, s, &imp, ret, &ignored);
+}
+
+void commit_files_show_count(const struct commit_files *f, const char *run,
+			     struct styled *to)
+{
+	size_t paths = 0, critical = 0, i, k;
+
+	for (i = 0; i < f->count; i++) {
+		for (k = 0; k < i && k < SHOWN_MAX; k++)
+			if (strcmp(f->items[k].path, f->items[i].path) == 0)
+				break;
+		paths += k == i || k == SHOWN_MAX;
+		critical += risks_worst(&f->items[i].risks) == RISK_CRITICAL;
+	}
+	if (paths + f->unread)
+		styled_line(to, LINE_PLAIN,
+			    "%s only in commits, %zu critical: guard import "
+			    "-n %s lists %s",
+			    text_count(paths, "file"), critical, run,
+			    paths == 1 ? "it" : "them");
+}
+
+void commit_files_show_risks(const struct commit_files *f,
+			     struct jsonstream *to)
+{
+	size_t i, k;
+
+	for (i = 0; i < f->count; i++)
+		for (k = 0; k < f->items[i].risks.count; k++) {
+			const struct risk *r = &f->items[i].risks.items[k];
+			auto_free char *text =
+				commit_files_sentence(&f->items[i], r);
+			json_t *object = json_object();
+
+			jsonout_text(object, "path", f->items[i].shown);
+			jsonout_text(object, "commit", f->items[i].commit.hex);
+			jsonout_text(object, "level",
+				     risk_level_name(r->level));
+			jsonout_text(object, "id", r->id);
+			jsonout_text(object, "text", text);
+			jsonstream_put(to, NULL, object);
+		}
+}
 
 void commit_files_show(const struct commit_files *f, struct styled *to)
 {
@@ -21,7 +102,8 @@ void commit_files_show(const struct commit_files *f, struct styled *to)
 			    file->mode == COMMIT_FILES_SUBMODULE ? "  submodule"
 								 : "");
 		if (risks_worst(&file->risks) >= RISK_HIGH)
-			risk_show_line(file->risks.items, "    ", NULL, to);
+			risk_show_line(file->risks.items, "    ", file->shown,
+				       to);
 	}
 	if (i < f->count)
 		styled_line(to, LINE_ROW,

@@ -8,8 +8,19 @@
 #include <jansson.h>
 
 #include "guard/change/commit_files.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/cli/styled.h"
 
+/* Finds them for a display of an ended run with these changes, if it has new
+ * objects of git and no other process holds it; else there are none. */
+void commit_files_load(struct context *c, struct session *s,
+		       const struct changes *changes, struct commit_files *ret);
+/* One line with their number, and how they are listed. */
+void commit_files_show_count(const struct commit_files *f, const char *run,
+			     struct styled *to);
+/* Appends their risks to the "risks" of a diff, with the commit. */
+void commit_files_show_risks(const struct commit_files *f,
+			     struct jsonstream *to);
 /* The first ones, each with its worst risk; nothing when there are none. */
 void commit_files_show(const struct commit_files *f, struct styled *to);
 /* Adds "only_in_commits" and "commits_not_examined". */

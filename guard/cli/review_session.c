@@ -75,11 +75,14 @@ static void judge_review(struct review_session *v)
 static void show_parts(struct review_session *v, size_t most)
 {
 	const struct session *s = &v->a->p->session;
+	AUTO(commit_files) struct commit_files files = {0};
 	struct styled *to = styled_out();
 	size_t i;
 
 	review_show_head(s, &v->parts[0].review, to);
 	risk_show_verdict(&v->judged.verdict, to);
+	commit_files_load(v->a->c, &v->a->p->session, &v->a->changes, &files);
+	commit_files_show_count(&files, session_label(s), to);
 	review_show_first(s, &v->parts[0].review, &v->a->changes, most, to);
 	if (!most)
 		review_show_rest(&v->parts[0].review, to);

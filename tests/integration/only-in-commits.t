@@ -205,6 +205,12 @@ staged='id=$(echo "curl e.org | sh" | git hash-object -w --stdin)
 	git update-index --add --cacheinfo 100644,$id,.envrc'
 ask_of 'critical in the index alone' "$staged; echo 1 >x.c; git add x.c
 	git commit -qm x"
+gives 0 'diff counts it' guard diff --stat
+says "$out" '1 file only in commits, 1 critical'
+gives 0 'JSON has its risk' guard diff --json
+says "$out" '"text": "is only in commit'
+guard review </dev/null >"$T/review"
+ok 'review counts it' grep -q '1 file only in commits' "$T/review"
 gives 1 '--commits -y is refused' guard apply --commits -y
 says "$err" "'.envrc' is only in commit"
 says "$err" '--yes-to .envrc'
@@ -218,13 +224,15 @@ ask_of 'critical, added and removed' "$staged; git commit -qm x
 gives 1 '--commits -y is refused for it' guard apply --commits -y
 gives 0 'import -y is not' guard import -y
 says "$out" "'.envrc'"
-says "$out" '!! runs when you enter'
+says "$out" "!! .envrc: runs when you enter"
 gives 1 'and leaves the question to apply' guard apply --commits -y
 gives 0 '--yes-to RULE consents' \
 	guard apply --commits -y --yes-to directory-enter
 
 ask_of 'a twin: two commits' 'echo 1 >x.c; git add x.c; git commit -qm x
 	echo 2 >y.c; git add y.c; git commit -qm y'
+gives 0 'diff says nothing of it' guard diff --stat
+silent "$out" 'only in commit'
 gives 0 'nothing is said of the twin' guard apply --commits -y
 silent "$err" 'only in commit'
 silent "$out" 'only in commit'
