@@ -246,6 +246,7 @@ int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 {
 	size_t i;
 
+	risk_renew_time();
 	for (i = 0; i < a->change.root_count; i++) {
 		struct changeset_root *root = &a->change.roots[i];
 

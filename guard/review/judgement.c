@@ -137,6 +137,7 @@ bool judgement_make(const struct session *s, const struct changes *changes,
 	size_t count = changes->root_count, total = 0, i, k;
 	struct err ignored;
 
+	risk_renew_time();
 	*ret = (struct judgement){
 		.views = mem_zalloc((count + 1) * sizeof(*ret->views)),
 		.losses = mem_zalloc((count + 1) * sizeof(*ret->losses)),

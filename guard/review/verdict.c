@@ -389,6 +389,32 @@ static void add_refs(const struct judgement *j, struct verdict *v)
 		add_line(v, "ref-back", RISK_HIGH, n, &text, mem_strdup(brief));
 }
 
+static bool is_out_of_time(const struct view_entry *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->risks.count; i++)
+		if (strcmp(e->risks.items[i].id, "time-limit") == 0)
+			return true;
+	return false;
+}
+
+/* Files of which only the names are judged. */
+static void add_out_of_time(const struct judgement *j, struct verdict *v)
+{
+	AUTO(buf) struct buf text = {0};
+	size_t n = 0, i, k;
+
+	for (i = 0; i < j->count; i++)
+		for (k = 0; k < j->views[i].count; k++)
+			n += is_out_of_time(&j->views[i].items[k]);
+	buf_printf(&text, "%s %s not examined: they take too long",
+		   text_count(n, "file"), n == 1 ? "was" : "were");
+	if (n)
+		add_line(v, "not-examined", RISK_HIGH, n, &text,
+			 mem_printf("%zu not examined", n));
+}
+
 static void add_unexamined(const struct judgement *j, struct verdict *v)
 {
 	static const struct match unknown = {.loss = LOSS_UNKNOWN};
@@ -429,6 +455,7 @@ void verdict_make(const struct judgement *j, bool complete, struct verdict *ret)
 	add_home_losses(j, ret);
 	add_refs(j, ret);
 	add_unexamined(j, ret);
+	add_out_of_time(j, ret);
 	add_risks(j, RISK_HIGH, ret);
 }
 

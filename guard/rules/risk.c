@@ -3,18 +3,75 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/rules/risk_private.h"
+#include "restore/parse/parse.h"
+
+/* --- time --- */
+
+/* Milliseconds. */
+#define RUN_TIME_MAX 1200
+#define FILE_TIME_MAX 300
+
+/* Of the run and of the file, for all rules and for the critical ones. */
+static _Thread_local struct {
+	int64_t used[2], start;
+} times;
+
+int64_t risk_time(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000 + parse_time();
+}
+
+void risk_renew_time(void)
+{
+	times.used[0] = times.used[1] = 0;
+}
+
+bool risk_is_late(void)
+{
+	return risk_time() - times.start > FILE_TIME_MAX;
+}
 
 /* --- content --- */
+
+static void judge_texts(const struct risk_file *f, const struct risk_rule *rule,
+			enum risk_as as, bool complete, const struct buf *old,
+			const struct buf *now, struct risks *r)
+{
+	/* git takes no hook without the bit: a new bit is a new hook. */
+	if (rule && as == AS_NAME && (f->now_mode & ~f->old_mode & 0111))
+		risk_add(r, rule, RISK_NONE);
+	else if (rule)
+		risk_judge_content(f->path, rule, as, old, now, r);
+	if (!complete)
+		return;
+	if (!rule)
+		risk_judge_shape(f->path, old, now, r);
+	risk_judge_text(f->path, S_ISREG(f->old_mode), old, now, r);
+	risk_judge_bytes(f, old, now, r);
+}
+
+/* Judged by its name alone. */
+static void add_unexamined(const struct risk_rule *rule, struct risks *r)
+{
+	if (rule)
+		risk_add(r, rule, RISK_NONE);
+	risk_add(r, risk_rule("time-limit"), RISK_NONE);
+}
 
 static void judge_content(const struct risk_file *f,
 			  const struct risk_rule *rule, enum risk_as as,
 			  bool complete, struct risks *r)
 {
+	int64_t *used = &times.used[complete];
 	AUTO(buf) struct buf old = {0}, now = {0};
 	bool had = S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX;
 
@@ -27,22 +84,20 @@ static void judge_content(const struct risk_file *f,
 				      0, NULL, text_size(f->now_size));
 		return;
 	}
+	if (*used > RUN_TIME_MAX) {
+		add_unexamined(rule, r);
+		return;
+	}
+	times.start = risk_time();
 	if (had && !f->read(f->arg, false, &old))
 		buf_clear(&old);
 	/* NUL-terminated both, for those who read text. */
 	(void)buf_text(&old);
 	(void)buf_text(&now);
-	/* git takes no hook without the bit: a new bit is a new hook. */
-	if (rule && as == AS_NAME && (f->now_mode & ~f->old_mode & 0111))
-		risk_add(r, rule, RISK_NONE);
-	else if (rule)
-		risk_judge_content(f->path, rule, as, &old, &now, r);
-	if (!complete)
-		return;
-	if (!rule)
-		risk_judge_shape(f->path, &old, &now, r);
-	risk_judge_text(f->path, S_ISREG(f->old_mode), &old, &now, r);
-	risk_judge_bytes(f, &old, &now, r);
+	judge_texts(f, rule, as, complete, &old, &now, r);
+	if (risk_is_late())
+		add_unexamined(rule, r);
+	*used += risk_time() - times.start;
 }
 
 bool risk_has_other_bytes(const struct risk_file *f)

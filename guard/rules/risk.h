@@ -100,6 +100,11 @@ struct risk_file {
 /* Larger files are judged by their names alone, and are not examined. */
 #define RISK_READ_MAX (1u << 20)
 
+/* Begins the time of another run's files: those that are judged after it is
+ * used up are reported as not examined, at the level of their names. Processor
+ * time of this thread and of the parsing worker. */
+void risk_renew_time(void);
+
 /* Frees the risks and their texts. */
 void risks_free(struct risks *r);
 /* Appends copies of all risks of another list. */

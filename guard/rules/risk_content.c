@@ -74,6 +74,9 @@ static size_t match_side(const struct line_rules *rules, bool removed,
 		const struct risk_line *line = &lines->items[i];
 		const char *done = NULL;
 
+		if (i % RISK_LINES_OF_TIME == 0 && risk_is_late())
+			break;
+
 		for (k = 0; line->added && k < rules->count; k++) {
 			const struct risk_rule *rule = rules->items[k].rule;
 

@@ -271,12 +271,18 @@ static void compare_lines(struct risk_lines *now, const struct risk_lines *old,
 	AUTO(names) struct names had = {0};
 	size_t i;
 
-	for (i = 0; i < old->count; i++)
+	for (i = 0; i < old->count; i++) {
+		if (i % RISK_LINES_OF_TIME == 0 && risk_is_late())
+			break;
 		*VEC_ADD(&had) = line_key(old, &old->items[i], comment, bytes);
+	}
 	VEC_SORT(&had, compare_keys);
 	for (i = 0; i < now->count; i++) {
-		auto_free char *key =
-			line_key(now, &now->items[i], comment, bytes);
+		auto_free char *key = NULL;
+
+		if (i % RISK_LINES_OF_TIME == 0 && risk_is_late())
+			break;
+		key = line_key(now, &now->items[i], comment, bytes);
 
 		now->items[i].added =
 			*key && !(had.count &&

@@ -11,6 +11,8 @@
 
 /* A longer line is read by no person. */
 #define RISK_LINE_MAX 5000
+/* So many lines are judged between two looks at the clock. */
+#define RISK_LINES_OF_TIME 64
 
 /* A rule without its condition. */
 struct risk_rule {
@@ -141,6 +143,13 @@ void risk_each_critical_name(bool (*each)(void *arg, const char *path,
 
 /* Whether a pattern of a rule matches the path, at any depth. */
 bool risk_pattern_matches(const char *pattern, const char *path);
+
+/* --- risk.c --- */
+
+/* Milliseconds of processor time of this thread and the parsing worker. */
+int64_t risk_time(void);
+/* The file has used the time that one may use: its rest is not examined. */
+bool risk_is_late(void);
 
 /* --- risk_user.c --- */
 

@@ -36,11 +36,15 @@
 #define LINKS_MAX 40 /* of the kernel */
 #define DEPTH_MAX 2
 
+/* Milliseconds. */
+#define TIME_MAX 700
+
 struct ref_search {
 	const struct risk_tree *tree;
 	struct risk_refs *found;
 	char *top; /* the directory that has the .git; git's hooks run there */
 	size_t looks, walked;
+	int64_t start; /* risk_time() */
 	/* Searched files, at which level. */
 	VEC(struct searched {
 		char *path;
@@ -48,6 +52,13 @@ struct ref_search {
 	})
 	sources;
 };
+
+/* A file of the run whose lines are not searched is judged by itself: the
+ * user's come first. */
+static bool is_over(const struct ref_search *s)
+{
+	return risk_time() - s->start > TIME_MAX;
+}
 
 /* A file that is searched, and the state of its search. */
 struct ref_source {
@@ -575,6 +586,8 @@ static void search_lines(struct ref_source *src, const struct rule *rule,
 		size_t len = strlen(text);
 		bool holds = !rule->conditions.count;
 
+		if (i % RISK_LINES_OF_TIME == 0 && is_over(src->s))
+			break;
 		for (k = 0; k < rule->conditions.count; k++)
 			holds |= risk_condition_holds(
 				&rule->conditions.items[k], false, line);
@@ -645,7 +658,7 @@ static void search_file(struct ref_search *s, const char *path,
 	struct ref_source src = {.s = s, .path = path, .rule = rule};
 	int now;
 
-	if (!rule || rule->level < RISK_HIGH ||
+	if (!rule || rule->level < RISK_HIGH || is_over(s) ||
 	    is_searched(s, path, rule->level))
 		return;
 	shown = shown_path(s, path);
@@ -841,7 +854,8 @@ static int compare_refs(const void *a, const void *b)
 void risk_refs_find(const struct risk_tree *tree, char *const *changed,
 		    bool is_home, struct risk_refs *ret)
 {
-	struct ref_search s = {.tree = tree, .found = ret};
+	struct ref_search s = {
+		.tree = tree, .found = ret, .start = risk_time()};
 	size_t i;
 
 	if (!is_home) {

@@ -422,17 +422,19 @@ static bool has_bad_line(const char *path, const struct buf *old,
 			 const struct buf *now)
 {
 	const struct buf text = changed_lines(old, now);
-	const unsigned char *at = text.data, *end = at + text.len;
+	const unsigned char *at = text.data, *end = at + text.len, *feed = at;
 	struct broken broken[LINE_RULES + 1] = {{0}};
 	AUTO(buf) struct buf copy = {0};
 	struct risk_line line = {0};
 	bool marked = buf_has(&text, "://") || buf_has(&text, KEY_BEGIN);
 
 	while (at < end && !broken[0].rule) {
-		const unsigned char *stop = at + text_line_len(at, end);
-		const unsigned char *cr = memchr(at, '\r', (size_t)(stop - at));
+		const unsigned char *stop;
 
-		stop = cr ? cr : stop;
+		if (at >= feed)
+			feed = at + text_line_len(at, end);
+		stop = memchr(at, '\r', (size_t)(feed - at));
+		stop = stop ? stop : feed;
 		if (is_suspect_line(at, (size_t)(stop - at), marked)) {
 			buf_clear(&copy);
 			buf_add(&copy, at, (size_t)(stop - at));

@@ -119,6 +119,16 @@ static int64_t milliseconds(clockid_t clock)
 		       : now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+int64_t parse_time(void)
+{
+	clockid_t clock;
+
+	return worker.pid && worker.owner == getpid() &&
+			       clock_getcpuclockid(worker.pid, &clock) == 0
+		       ? milliseconds(clock)
+		       : 0;
+}
+
 /*
  * Waits for a packet. A stopped or suspended guard does not count against the
  * worker: only looks that found no progress of its processor time do.

@@ -20,6 +20,7 @@
 #define GUARD_RESTORE_PARSE_PARSE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -71,6 +72,10 @@ int parse_refuse(struct err *err);
 /* Starts the worker if none is running, so that it loads its libraries while
  * the caller does other work. A failure is reported by the first call. */
 void parse_prepare(bool git);
+
+/* Milliseconds of processor time that the worker has used; 0: none is
+ * running. */
+int64_t parse_time(void);
 
 /* Ends the worker, if one is running. */
 void parse_end(void);

@@ -169,6 +169,48 @@ static void a_deletion_removes_all_lines(void **state)
 		}
 }
 
+static size_t judge_for_time(const char *path, const char *text)
+{
+	AUTO(risks) struct risks r = {0};
+	size_t n = 0, i;
+
+	judge(path, NULL, text, &r);
+	for (i = 0; i < r.count; i++)
+		n += strcmp(r.items[i].id, "time-limit") == 0;
+	if (n)
+		assert_int_equal(r.items[0].level, RISK_HIGH);
+	return n;
+}
+
+static void the_files_of_a_run_take_a_limited_time(void **state)
+{
+	static const struct {
+		const char *path, *piece;
+	} cases[] = {
+		{"a.mk", "A = $(shell a)\n"}, /* lines */
+		{"b.mk", "A = $(x)1.2y=3 "}, /* one line */
+		{"c.mk", "a\r"},
+	};
+	size_t i, k, late;
+	int64_t start;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		AUTO(buf) struct buf text = {0};
+
+		risk_renew_time();
+		start = risk_time();
+		while (text.len + 16 < RISK_READ_MAX)
+			buf_add_text(&text, cases[i].piece);
+		for (late = 0, k = 0; k < 150; k++)
+			late += judge_for_time(cases[i].path, buf_text(&text));
+		assert_true(late);
+		assert_in_range(risk_time() - start, 1, 3000);
+	}
+	risk_renew_time();
+	assert_int_equal(judge_for_time("a.mk", "A = $(shell a)\n"), 0);
+}
+
 #define CI ".github/workflows/a.yml"
 #define JOB                                                                    \
 	"on: push\npermissions:\n  contents: read\njobs:\n  main:\n"           \
@@ -1243,6 +1285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_deletion_removes_all_lines),
+		cmocka_unit_test(the_files_of_a_run_take_a_limited_time),
 		cmocka_unit_test(
 			a_ci_file_is_judged_by_the_lines_that_it_gains),
 		cmocka_unit_test(a_version_is_no_other_toolchain),
