@@ -13,6 +13,8 @@
  *	--reads		opens for reading count as well
  *	--every		any call that can fail counts
  *	--only NAME	only calls with NAME in their name are counted
+ *	--later		a call is failed after it was done, and does not count
+ *if it fails with that error by itself; for calls that change nothing
  *	--since NAME	... after the first call with NAME in its name below DIR
  *	--below DIR	only calls on descriptors below DIR are counted
  *	--cut DIR	the file system of DIR is shut down there without its
@@ -24,7 +26,7 @@
  *
  * With none of --error, --swap and --interrupt the command and all its threads
  * and children are killed before the call. Calls of all of them are counted
- * together.
+ * together. A filter stops them at the calls that can count, and nowhere else.
  *
  * Status: the command's own; 137 when it was killed, 99 when this program
  * failed.
@@ -34,6 +36,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +50,10 @@
 #include <unistd.h>
 
 #include <elf.h>
+#include <linux/filter.h>
 #include <linux/ptrace.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 
 /* linux/fs.h has the constant since 6.12; ext4 and xfs know it for longer. */
 #define SHUTDOWN _IOR('X', 125, uint32_t)
@@ -59,15 +65,16 @@ struct job {
 	const char *count_file, *below, *cut, *only, *since, *swap[2];
 	unsigned long at;
 	int error;
-	bool on, reads, taking, every, interrupt;
+	bool on, reads, taking, every, interrupt, later;
 	unsigned long count;
 	char hit[2 * PATH_MAX]; /* the call, its descriptor, its first name */
 	pid_t traced[TRACED_MAX]; /* every thread */
-	bool failing[TRACED_MAX]; /* the call is failing */
+	const struct call *doing[TRACED_MAX]; /* --later: the call is made */
+	struct __ptrace_syscall_info asked[TRACED_MAX]; /* ... with these */
 	size_t traced_count;
 	pid_t first;
 	int status;
-	bool over; /* nothing is left to do: the rest runs untraced */
+	bool over; /* nothing is left to do */
 };
 
 static void die(const char *what) __attribute__((noreturn));
@@ -331,26 +338,24 @@ static void cut_power(const struct job *j)
 #error "how does a tracer change a call here?"
 #endif
 
-static void change_regs(pid_t pid, bool entry, long value)
+/* The stopped call is not made, if it was not yet, and returns value. */
+static void set_result(pid_t pid, bool made, long value)
 {
 	struct user_regs_struct regs;
 	struct iovec io = {&regs, sizeof(regs)};
 
 #ifdef OWN_CALL_SET
-	if (entry) {
-		int nr = (int)value;
-		struct iovec call = {&nr, sizeof(nr)};
+	int nr = -1;
+	struct iovec call = {&nr, sizeof(nr)};
 
+	if (!made)
 		(void)ptrace(PTRACE_SETREGSET, pid, 0x404, &call);
-		return;
-	}
 #endif
 	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &io) < 0)
 		return;
-	if (entry)
-		SET_CALL(regs, (unsigned long)value);
-	else
-		SET_RESULT(regs, (unsigned long)value);
+	if (!made)
+		SET_CALL(regs, -1UL);
+	SET_RESULT(regs, (unsigned long)value);
 	(void)ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &io);
 }
 
@@ -365,49 +370,37 @@ static size_t slot_of(struct job *j, pid_t pid)
 		errno = E2BIG;
 		die("threads");
 	}
-	j->failing[i] = false;
+	j->doing[i] = NULL;
 	j->traced[j->traced_count++] = pid;
 	return i;
 }
 
-/* Returns false when all processes were killed. */
-static bool at_call(struct job *j, pid_t pid)
-{
-	struct __ptrace_syscall_info info = {0};
-	const struct call *c;
-	size_t slot = slot_of(j, pid);
+/* How a stopped process goes on. */
+enum next { NEXT_STOP = PTRACE_CONT, NEXT_RESULT = PTRACE_SYSCALL, NEXT_NONE };
 
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) < 0)
-		return true;
-	if (info.op == PTRACE_SYSCALL_INFO_EXIT && j->failing[slot]) {
-		change_regs(pid, false, -j->error);
-		j->failing[slot] = false;
-		j->over = !j->on;
-	}
-	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
-		return true;
-	c = find_call(info.entry.nr, j->every);
-	if (!counts(j, pid, c, &info))
-		return true;
+/* A call that counts, before it is made, or with --later after it. */
+static enum next at_call(struct job *j, pid_t pid, const struct call *c,
+			 const struct __ptrace_syscall_info *info)
+{
 	j->count++;
 	if (!j->at || (j->on ? j->count < j->at : j->count != j->at))
-		return true;
+		return NEXT_STOP;
 	if (!j->hit[0])
-		tell(j, pid, c, &info);
+		tell(j, pid, c, info);
 	if (j->error) {
-		change_regs(pid, true, -1);
-		j->failing[slot] = true;
-		return true;
+		set_result(pid, j->later, -j->error);
+		j->over = !j->on;
+		return NEXT_STOP;
 	}
 	if (j->swap[1]) {
 		/* A missing name cannot be exchanged. */
 		(void)renameat2(AT_FDCWD, j->swap[0], AT_FDCWD, j->swap[1],
 				RENAME_EXCHANGE);
-		return true;
+		return NEXT_STOP;
 	}
 	if (j->interrupt) {
 		(void)kill(j->first, SIGINT);
-		return true;
+		return NEXT_STOP;
 	}
 	/* A process that continued could see a call succeed that has nothing
 	 * left to do, such as fsync of a directory of xfs, and report success.
@@ -415,7 +408,36 @@ static bool at_call(struct job *j, pid_t pid)
 	if (j->cut)
 		cut_power(j);
 	kill_all(j);
-	return false;
+	return NEXT_NONE;
+}
+
+static enum next stopped(struct job *j, pid_t pid)
+{
+	struct __ptrace_syscall_info info = {0};
+	size_t slot = slot_of(j, pid);
+	const struct call *c;
+
+	if (j->over ||
+	    ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) < 0)
+		return NEXT_STOP;
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
+		c = j->doing[slot];
+		j->doing[slot] = NULL;
+		if (!c || info.exit.rval == -j->error)
+			return NEXT_STOP;
+		info = j->asked[slot];
+		return at_call(j, pid, c, &info);
+	}
+	if (info.op != PTRACE_SYSCALL_INFO_SECCOMP)
+		return NEXT_STOP;
+	c = find_call(info.entry.nr, j->every);
+	if (!counts(j, pid, c, &info))
+		return NEXT_STOP;
+	if (!j->later)
+		return at_call(j, pid, c, &info);
+	j->doing[slot] = c;
+	j->asked[slot] = info;
+	return NEXT_RESULT;
 }
 
 static void follow(struct job *j)
@@ -424,6 +446,7 @@ static void follow(struct job *j)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		enum next next = NEXT_STOP;
 		int signal = 0;
 
 		if (WIFEXITED(status) || WIFSIGNALED(status)) {
@@ -434,23 +457,68 @@ static void follow(struct job *j)
 			continue;
 		}
 		(void)slot_of(j, pid);
-		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
-			if (!at_call(j, pid))
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80) ||
+		    status >> 16 == PTRACE_EVENT_SECCOMP) {
+			next = stopped(j, pid);
+			if (next == NEXT_NONE)
 				continue;
 		} else if (!(status >> 16) && WSTOPSIG(status) != SIGSTOP &&
 			   WSTOPSIG(status) != SIGTRAP) {
 			signal = WSTOPSIG(status);
 		}
-		(void)ptrace(j->over ? PTRACE_CONT : PTRACE_SYSCALL, pid, 0,
-			     signal);
+		(void)ptrace((enum __ptrace_request)next, pid, 0, signal);
 	}
+}
+
+/* Whether a call with this name and number can count. */
+static bool can_count(const struct job *j, const struct call *c)
+{
+	if (j->since && strstr(c->name, j->since))
+		return true;
+	return (!j->only || strstr(c->name, j->only)) &&
+	       (!j->taking || takes_room((uint64_t)c->nr));
+}
+
+/* Stops this process and its children at calls that can count, and at no other:
+ * each stop costs two changes of the process. */
+static void stop_at_calls(const struct job *j)
+{
+	const size_t counts[] = {sizeof(calls) / sizeof(calls[0]),
+				 sizeof(others) / sizeof(others[0])};
+	const struct call *const lists[] = {calls, others};
+	struct sock_filter
+		f[2 * (sizeof(calls) + sizeof(others)) / sizeof(calls[0]) + 2];
+	struct sock_fprog program = {.filter = f};
+	size_t n = 0, i, l;
+
+	f[n++] = (struct sock_filter)BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (l = 0; l < (j->every ? 2 : 1); l++)
+		for (i = 0; i < counts[l]; i++) {
+			if (!can_count(j, &lists[l][i]))
+				continue;
+			f[n++] = (struct sock_filter)BPF_JUMP(
+				BPF_JMP | BPF_JEQ | BPF_K,
+				(uint32_t)lists[l][i].nr, 0, 1);
+			f[n++] = (struct sock_filter)BPF_STMT(
+				BPF_RET | BPF_K, SECCOMP_RET_TRACE);
+		}
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+					      SECCOMP_RET_ALLOW);
+	program.len = (unsigned short)n;
+	/* A process without privileges gives up those of setuid programs. */
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 &&
+	    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0))
+		die("filter");
 }
 
 static int begin(struct job *j, char **argv)
 {
 	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL |
 			     PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
-			     PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
+			     PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |
+			     PTRACE_O_TRACESECCOMP;
 	int status;
 
 	j->first = fork();
@@ -459,13 +527,14 @@ static int begin(struct job *j, char **argv)
 	if (!j->first) {
 		(void)ptrace(PTRACE_TRACEME, 0, 0, 0);
 		(void)raise(SIGSTOP);
+		stop_at_calls(j);
 		(void)execvp(argv[0], argv);
 		die(argv[0]);
 	}
 	if (waitpid(j->first, &status, __WALL) < 0 || !WIFSTOPPED(status))
 		die("wait");
 	if (ptrace(PTRACE_SETOPTIONS, j->first, 0, options) < 0 ||
-	    ptrace(PTRACE_SYSCALL, j->first, 0, 0) < 0)
+	    ptrace(PTRACE_CONT, j->first, 0, 0) < 0)
 		die("trace");
 	follow(j);
 	return j->status;
@@ -500,6 +569,8 @@ static bool set_flag(struct job *j, const char *option)
 		j->taking = true;
 	else if (strcmp(option, "--every") == 0)
 		j->every = true;
+	else if (strcmp(option, "--later") == 0)
+		j->later = true;
 	else if (strcmp(option, "--interrupt") == 0)
 		j->interrupt = true;
 	else
