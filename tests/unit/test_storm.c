@@ -430,6 +430,7 @@ static size_t check_all(void)
 	AUTO(trash_list) struct trash_list trash = {0};
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = open(models, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_free uint64_t *seqs = NULL;
 	struct verify_options o = {.read_data = true, .fault = tell_fault};
 	struct verify_result result;
 	struct err err;
@@ -439,13 +440,11 @@ static size_t check_all(void)
 	    trash_snapshots(s, &trash, &err) < 0 ||
 	    dirlist_read(fd, &list, &err) < 0)
 		fail_msg("%s", err.text);
-	for (i = 0; i < trash.count; i++) {
-		uint64_t seq = trash.items[i].snapshot.seq;
-
-		if (trash_undelete(s, &seq, 1, &err) < 0)
-			fail_msg("s%llu: %s", (unsigned long long)seq,
-				 err.text);
-	}
+	seqs = mem_alloc((trash.count + 1) * sizeof(*seqs));
+	for (i = 0; i < trash.count; i++)
+		seqs[i] = trash.items[i].snapshot.seq;
+	if (trash_undelete(s, seqs, trash.count, &err) < 0)
+		fail_msg("%s", err.text);
 	store_free(&s);
 	if (store_open(&s, the_store, STORE_READ, &err) < 0)
 		fail_msg("%s", err.text);
