@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <glob.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include "base/auto.h"
 #include "base/derived.h"
@@ -695,23 +697,152 @@ static void follow_line(void *arg, const char *place, const char *line,
 		add_moved(f->s, path, f->entry, true, r->how);
 }
 
-static void follow_setting(const struct search *s, const struct place_rule *r)
+/* The text of a regular file, to free; NULL: it cannot be read. */
+static char *read_file(const char *path)
 {
 	AUTO(buf) struct buf text = {0};
+	auto_close int fd =
+		open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct err ignored;
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+			       fd_slurp(fd, PLACES_FILE_MAX, &text, &ignored) ==
+				       0
+		       ? buf_take_text(&text)
+		       : NULL;
+}
+
+static void follow_setting(const struct search *s, const struct place_rule *r)
+{
 	auto_free char *file = path_join(s->home, r->name);
 	auto_free char *entry = mem_printf("~/%s", r->name);
 	auto_free char *dir = path_parent(file);
 	struct setting_search search = {s, r, entry, dir};
-	auto_close int fd =
-		open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct err ignored;
-	struct stat st;
+	auto_free char *lines = read_file(file);
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    fd_slurp(fd, PLACES_FILE_MAX, &text, &ignored) == 0) {
-		auto_free char *lines = buf_take_text(&text);
-
+	if (lines)
 		settings_each_line(SETTINGS_PLAIN, lines, follow_line, &search);
+}
+
+/* ---- files that start files read ---- */
+
+#define WORDS_MAX 1000
+#define VALUES_DEPTH 8
+#define NAME_CHARS                                                             \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+
+/* A start file of a shell: `source FILE`, `. FILE`, and `. "$f"` in a loop
+ * `for f in FILE...`. */
+struct start_file {
+	const struct search *s;
+	const char *entry;
+	struct names values; /* its "NAME=WORD", one for each word of a loop */
+};
+
+static void add_sourced(const struct start_file *f, const char *word, int depth)
+{
+	const bool braces = strncmp(word, "${", 2) == 0;
+	const char *name = word + braces + (*word == '$');
+	const size_t len = strspn(name, NAME_CHARS);
+	wordexp_t found = {0};
+	glob_t braced = {0};
+	bool any = false;
+	size_t i;
+
+	for (i = 0; name > word && i < f->values.count; i++) {
+		const char *value = f->values.items[i];
+		auto_free char *joined = NULL;
+
+		if (strncmp(value, name, len) != 0 || value[len] != '=' ||
+		    (braces && name[len] != '}') || depth == VALUES_DEPTH)
+			continue;
+		any = true;
+		joined = mem_printf("%s%s", value + len + 1,
+				    name + len + braces);
+		add_sourced(f, joined, depth + 1);
+	}
+	/* {a,b} is an error of wordexp(3). */
+	if (!any && wordexp(word, &found, WRDE_NOCMD) == 0) {
+		for (i = 0; i < found.we_wordc; i++)
+			add_files(f->s, f->entry, found.we_wordv[i], f->s->home,
+				  true, PLACE_PROSE);
+		wordfree(&found);
+	} else if (!any) {
+		(void)glob(word, GLOB_BRACE | GLOB_TILDE, NULL, &braced);
+		for (i = 0; i < braced.gl_pathc; i++)
+			add_files(f->s, f->entry, braced.gl_pathv[i],
+				  f->s->home, true, PLACE_PROSE);
+		globfree(&braced);
+	}
+}
+
+/* Skips a word of a shell and appends it without its quotes, as wordexp(3)
+ * takes it. */
+static const char *read_word(const char *at, struct buf *to)
+{
+	char quote = '\0';
+
+	for (; *at && (quote || !strchr(" \t\n;&|()<>", *at)); at++) {
+		if (quote ? *at == quote : *at == '"' || *at == '\'') {
+			quote = quote ? '\0' : *at;
+			continue;
+		}
+		if (quote && *at == ' ')
+			buf_add_char(to, '\\');
+		buf_add_char(to, *at);
+	}
+	return at;
+}
+
+static void follow_start_file(struct start_file *f, const char *at)
+{
+	auto_free char *loop = NULL;
+	bool sourced = false, named = false;
+
+	for (; *at && f->values.count < WORDS_MAX; at += *at != '\0') {
+		AUTO(buf) struct buf text = {0};
+		const char *word;
+
+		if (*at == '#')
+			at = strchrnul(at, '\n');
+		at = read_word(at, &text);
+		word = buf_text(&text);
+		if (!*word)
+			continue;
+		if (sourced)
+			add_sourced(f, word, 0);
+		if (named || strcmp(word, "do") == 0) {
+			free(loop);
+			loop = named ? mem_strdup(word) : NULL;
+		} else if (loop || strchr(word, '=')) {
+			auto_free char *value = mem_printf(
+				"%s%s%s", loop ?: "", loop ? "=" : "", word);
+
+			names_add(&f->values, value);
+		}
+		named = strcmp(word, "for") == 0;
+		sourced = !sourced && (strcmp(word, "source") == 0 ||
+				       strcmp(word, ".") == 0);
+	}
+}
+
+static void follow_start_files(const struct search *s)
+{
+	const size_t count = s->to->count;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const char *path = s->to->items[i].path;
+		auto_free char *entry = shorten_path(s, path);
+		struct start_file f = {s, entry};
+		auto_free char *text = s->to->items[i].how == PLACE_PROSE
+					       ? read_file(path)
+					       : NULL;
+
+		if (text)
+			follow_start_file(&f, text);
+		names_free(&f.values);
 	}
 }
 
@@ -950,8 +1081,10 @@ void places_find(char *const *variables, const char *home, const char *project,
 	for (i = 0; home && i < rules.count; i++)
 		if (rules.items[i].kind == RULE_SETTING)
 			follow_setting(&s, &rules.items[i]);
-	if (home)
+	if (home) {
 		add_histories(&s, variables);
+		follow_start_files(&s);
+	}
 	if (state_fd >= 0 && index.cost > INDEX_COST)
 		(void)derived_save(state_fd, kept, &any, index.now.data,
 				   index.now.len, &ignored);

@@ -90,6 +90,69 @@ gives 0 'targets of links are hidden, too' guard run -- sh -c \
 		/srv/stow/token ~/dotfiles/any/api-key edgerc; :'
 silent "$out" GEHEIM7
 
+# --- files that start files read ---
+: >"$T/sourced"
+while read -r name; do
+	mkdir -p "$(dirname "$HOME/$name")"
+	echo 'export SOME_TOKEN=ghp_GEHEIM7GEHEIM7GEHEIM7' >"$HOME/$name"
+	echo "$HOME/$name" >>"$T/sourced"
+done <<'END2'
+.plain
+.in quotes
+.bashrc.d/one
+.bashrc.d/two
+dots/a.sh
+dots/b.sh
+.braces
+.braced
+.relative
+.instead
+z/d/a.zsh
+.config/z/aliases
+loop/a.sh
+loop/b.sh
+.fished
+END2
+cat >"$HOME/.bashrc" <<'END2'
+# . ~/.comment
+. ~/.plain
+[ -r "$HOME/.in quotes" ] && source "$HOME/.in quotes"
+if [ -d ~/.bashrc.d ]; then
+	for rc in ~/.bashrc.d/*; do
+		if [ -f "$rc" ]; then . "$rc"; fi
+	done
+fi
+export DOTS=$HOME/dots
+other="${DOTS}/b.sh"
+source $DOTS/a.sh; source "$other"
+for file in ~/.{braces,braced}; do [ -r "$file" ] && source "$file"; done
+. .relative
+test -f x || . ${UNSET:-$HOME}/.instead
+A=$A/x; . $A; find . -name x; . $(touch /tmp/made); echo "no end
+END2
+cat >"$HOME/.zshrc" <<'END2'
+for f (~/z/d/*.zsh(N)) source $f
+source ${XDG_CONFIG_HOME:-$HOME/.config}/z/aliases
+for i in 1 2 3; do echo $i; done
+for f in ~/loop/a.sh \
+	~/loop/b.sh
+do
+	. "$f"
+done
+END2
+mkdir -p "$HOME/.config/fish"
+echo 'test -f ~/.fished; and source ~/.fished' >"$HOME/.config/fish/config.fish"
+echo 'export SOME_TOKEN=ghp_GEHEIM7GEHEIM7GEHEIM7' >"$HOME/.comment"
+gives 0 'a run reads what start files source' guard run --ro "$T" -- \
+	sh -c 'tr "\n" "\0" <"$0" | xargs -0 cat' "$T/sourced"
+silent "$out" GEHEIM7
+is "$(grep -c 'export SOME_TOKEN=' "$out")" "$(wc -l <"$T/sourced")" \
+	'all but the secrets is there'
+no 'no command of a start file was executed' test -e /tmp/made
+gives 0 'a file that is named in a comment is no such file' \
+	guard run -- cat "$HOME/.comment"
+says "$out" GEHEIM7
+
 # --- a login that is made after a run ---
 gives 0 'the names of directories are kept' guard run -- true
 plant "$HOME/.config/later/token"
