@@ -1,7 +1,8 @@
 /*
  * The rules of guard/rules on the last commits of a repository: how many have
  * a risk of at least level high. A commit stands for a run that changed these
- * files. Merges are left out.
+ * files. What critical files execute is taken from the present files of the
+ * directory. Merges are left out.
  *
  *	measure [-v] DIRECTORY [COMMITS]
  *
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
@@ -63,11 +65,12 @@ static uint64_t blob_size(const char *dir, const char *id)
 
 /* ":100644 100755 OLD NOW M", then the path: as git diff-tree --raw -z. */
 static void judge_change(const char *dir, const char *head, const char *path,
-			 struct risks *ret)
+			 const struct risk_refs *refs, struct risks *ret)
 {
 	struct blobs b = {.dir = dir};
 	unsigned int old, now;
-	struct risk_file f = {.path = path, .read = read_blob, .arg = &b};
+	struct risk_file f = {
+		.path = path, .refs = refs, .read = read_blob, .arg = &b};
 
 	if (sscanf(head, ":%o %o %40s %40s", &old, &now, b.old, b.now) != 4)
 		return;
@@ -81,8 +84,39 @@ static void judge_change(const char *dir, const char *head, const char *path,
 	risk_judge(&f, ret);
 }
 
+static uint32_t look_on_disk(void *arg, const char *path, bool now,
+			     struct buf *target)
+{
+	char link[4096];
+	struct stat st;
+	ssize_t len;
+
+	(void)arg, (void)now;
+	if (lstat(path, &st) < 0)
+		return 0;
+	if (S_ISLNK(st.st_mode)) {
+		len = readlink(path, link, sizeof(link));
+		buf_add(target, link, len > 0 ? (size_t)len : 0);
+	}
+	return st.st_mode;
+}
+
+static bool read_on_disk(void *arg, const char *path, bool now, struct buf *to)
+{
+	FILE *in = now ? NULL : fopen(path, "r");
+	char part[1 << 16];
+	size_t got;
+
+	(void)arg;
+	if (!in)
+		return false;
+	while ((got = fread(part, 1, sizeof(part), in)))
+		buf_add(to, part, got);
+	return fclose(in) == 0;
+}
+
 static enum risk_level judge_commit(const char *dir, const char *id,
-				    bool verbose)
+				    const struct risk_refs *refs, bool verbose)
 {
 	AUTO(buf) struct buf out = {0};
 	auto_free char *command = mem_printf(
@@ -101,7 +135,7 @@ static enum risk_level judge_commit(const char *dir, const char *id,
 		const char *path = at + strlen(at) + 1;
 		AUTO(risks) struct risks r = {0};
 
-		judge_change(dir, at, path, &r);
+		judge_change(dir, at, path, refs, &r);
 		if (risks_worst(&r) > worst)
 			worst = risks_worst(&r);
 		for (i = 0; verbose && i < r.count; i++) {
@@ -124,7 +158,10 @@ int main(int argc, char **argv)
 	int most = dir && argv[2 + verbose] ? atoi(argv[2 + verbose]) : COMMITS;
 	size_t count = 0, high = 0, critical = 0;
 	AUTO(buf) struct buf log = {0};
-	auto_free char *command = NULL;
+	auto_free char *command = NULL, *root = NULL;
+	struct risk_tree tree = {.look = look_on_disk, .read = read_on_disk};
+	struct risk_refs refs = {0};
+	char *none[] = {NULL};
 	const char *at;
 
 	if (!dir || strchr(dir, '\'') || most <= 0) {
@@ -133,14 +170,19 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	parse_worker_install();
+	root = realpath(dir, NULL);
+	tree.root = root;
+	risk_refs_find(&tree, none, false, &refs);
 	command = mem_printf("git -C '%s' log --no-merges --format=%%H -n %d",
 			     dir, most);
-	if (!read_output(command, &log))
+	if (!read_output(command, &log)) {
+		risk_refs_free(&refs);
 		return 1;
+	}
 	for (at = buf_text(&log); isxdigit((unsigned char)*at);
 	     at += OID_LEN + 1) {
 		auto_free char *id = mem_strndup(at, OID_LEN);
-		enum risk_level worst = judge_commit(dir, id, verbose);
+		enum risk_level worst = judge_commit(dir, id, &refs, verbose);
 
 		count++;
 		high += worst >= RISK_HIGH;
@@ -151,5 +193,6 @@ int main(int argc, char **argv)
 		     count, 100.0 * (double)high / (double)(count ? count : 1),
 		     100.0 * (double)critical / (double)(count ? count : 1),
 		     dir);
+	risk_refs_free(&refs);
 	return 0;
 }
