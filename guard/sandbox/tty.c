@@ -223,8 +223,16 @@ static void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 }
 
 /* Ends a sequence of any kind: terminals differ in what ends a string, and some
- * end only some strings at CAN. Then display instead of printing (CSI 4 i). */
-#define SEQUENCE_END "\x18\x1b\\\x1b[4i"
+ * end only some strings at CAN. Then ANSI instead of VT52, where the other
+ * sequences are none, and display instead of printing (CSI 4 i). */
+#define SEQUENCE_END "\x18\x1b\\\x1b<\x1b[4i"
+/* Modes that take keys away or change lines: a locked keyboard, local echo, LF
+ * as a new line, VT52 (which ESC < leaves), keys as records of Windows; bytes
+ * that are no UTF-8. Sent after any control, so that no terminal's own way to
+ * write them matters. */
+#define MODES_RESET "\x1b[2l\x1b[12h\x1b[20l\x1b[?9001l\x1b[?2l\x1b<\x1b%G"
+/* Ends a hyperlink. */
+#define LINK_END "\x1b]8;;\x1b\\"
 /* US-ASCII in G0, and G0 in use. */
 #define CHARSET_RESET "\x1b(B\x0f"
 /* The palette; the colors of text, background and cursor. */
@@ -245,7 +253,7 @@ static void ttymodes_undo(const struct ttymodes *m, const char *term,
 
 	if (!m->has_controls)
 		return;
-	buf_add_text(to, SEQUENCE_END);
+	buf_add_text(to, SEQUENCE_END MODES_RESET);
 	/* The alternate screen has its own keyboard flags. */
 	if (m->key_set || m->key_depth)
 		buf_add_text(to, KEYS_OFF);
@@ -266,7 +274,7 @@ static void ttymodes_undo(const struct ttymodes *m, const char *term,
 		buf_add_text(to, "\x1b>");
 	buf_add_text(to, CHARSET_RESET);
 	buf_add_text(to, strcmp(term, "linux") == 0 ? COLORS_RESET_LINUX
-						    : COLORS_RESET);
+						    : LINK_END COLORS_RESET);
 	buf_add_text(to, COLOR_OFF ERASE_BELOW);
 }
 

@@ -457,4 +457,29 @@ size 24 50
 bye
 END
 guard discard -q -y latest
+# Keys and lines are reset after any end of a command.
+printf '#!/bin/sh\nprintf "\\033[2h"\n"$@"\n' >locks
+chmod 755 locks
+play 'a locked keyboard does not stay, whatever ends the command' <<'END'
+run ./locks true
+< \x1b[2l\x1b[12h\x1b[20l\x1b[?9001l\x1b[?2l\x1b<\x1b%G
+< \x1b]8;;\x1b\\
+back
+run ./locks sh -c 'kill -9 $PPID'
+< \x1b[2h
+< \x1b[2l
+back
+run ./locks tail -f /dev/null
+< \x1b[2h
+kill tail
+< \x1b[2l
+back
+run ./locks tail -f /dev/null
+< \x1b[2h
+> \x03
+< \x1b[2l
+back
+bye
+END
+
 finish

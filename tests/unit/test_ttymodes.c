@@ -28,15 +28,18 @@ static char *undo_of(const char *output, size_t n)
 }
 
 /* Around the modes: ends an open sequence; letters and colors. */
-#define HEAD "\030\033\\\033[4i"
+#define HEAD                                                                   \
+	"\030\033\\\033<\033[4i\033[2l\033[12h\033[20l\033[?9001l\033[?2l"     \
+	"\033<\033%G"
 #define TAIL                                                                   \
-	"\033(B\017\033]104\033\\\033]110\033\\\033]111\033\\\033]"            \
+	"\033(B\017\033]8;;\033\\\033]104\033\\\033]110\033\\\033]"            \
+	"111\033\\\033]"                                                       \
 	"112\033\\\033"                                                        \
 	"[0m\033[J"
 
 static void check(const char *output, const char *undo)
 {
-	auto_free char *wanted = mem_printf(HEAD "%s" TAIL, undo);
+	auto_free char *wanted = mem_printf("%s%s" TAIL, HEAD, undo);
 	size_t n;
 
 	for (n = 1; n < 5; n++) {
