@@ -48,6 +48,14 @@ void commit_files_load(struct context *c, struct session *s,
 		(void)commit_files_find(c, s, &imp, ret, &ignored);
 }
 
+static void show_unread(const struct commit_files *f)
+{
+	if (f->unread)
+		output_warn("%s not read: files that only they have are "
+			    "unknown",
+			    text_count(f->unread, "commit"));
+}
+
 void commit_files_show_count(const struct commit_files *f, const char *run,
 			     struct styled *to)
 {
@@ -60,12 +68,13 @@ void commit_files_show_count(const struct commit_files *f, const char *run,
 		paths += k == i || k == SHOWN_MAX;
 		critical += risks_worst(&f->items[i].risks) == RISK_CRITICAL;
 	}
-	if (paths + f->unread)
+	if (paths)
 		styled_line(to, LINE_PLAIN,
 			    "%s only in commits, %zu critical: guard import "
 			    "-n %s lists %s",
 			    text_count(paths, "file"), critical, run,
 			    paths == 1 ? "it" : "them");
+	show_unread(f);
 }
 
 void commit_files_show_risks(const struct commit_files *f,
@@ -109,10 +118,7 @@ void commit_files_show(const struct commit_files *f, struct styled *to)
 		styled_line(to, LINE_ROW,
 			    "only in commits: %zu more, which --json lists",
 			    f->count - i);
-	if (f->unread)
-		output_warn("%s not read: files that only they have are "
-			    "unknown",
-			    text_count(f->unread, "commit"));
+	show_unread(f);
 }
 
 void commit_files_show_json(const struct commit_files *f, json_t *object)

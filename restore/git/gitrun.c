@@ -117,6 +117,8 @@ execute_git(const struct gitrun *g, const int files[3], const char *program,
 	set_limit(RLIMIT_FSIZE, g->output_max ?: FILE_MAX);
 	set_limit(RLIMIT_NOFILE, FILES_MAX);
 	set_limit(RLIMIT_AS, MEMORY_MAX);
+	if (g->data_max)
+		set_limit(RLIMIT_DATA, g->data_max);
 	if (confine(&g->readable) < 0)
 		_exit(NOT_CONFINED);
 	(void)execve(program, arguments, environment);

@@ -55,7 +55,8 @@ struct gitrun {
 	struct names readable; /* of the user: objects, parts of the index */
 	unsigned int seconds; /* processor time for all calls together */
 	unsigned int used;
-	uint64_t output_max; /* bytes of a file that it writes; 0: enough */
+	/* Bytes of a file that git writes, and of its own memory; 0: enough. */
+	uint64_t output_max, data_max;
 };
 
 /* The objects that a call sees. */

@@ -17,6 +17,7 @@
  * these. */
 #define OUTPUT_MAX (16u << 20)
 #define SECONDS 20
+#define MEMORY_MAX (512u << 20)
 #define FILE_MAX (256u << 20)
 #define BYTES_MAX (64u << 20)
 #define EMPTY_TREE "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -163,32 +164,25 @@ static int compare_versions(const void *a, const void *b)
 	return got ? got : (x->order > y->order) - (x->order < y->order);
 }
 
-/* 1; 0: git was ended by a limit, and *to has a part. */
-static int run_bounded(struct gitimport *im, char *const *arguments,
-		       const struct buf *input, uint64_t max, struct buf *to,
-		       struct err *err)
+/* false: git ended at a limit or an object, and *to has a part. */
+static bool run_bounded(struct gitimport *im, char *const *arguments,
+			const struct buf *input, uint64_t max, struct buf *to)
 {
 	struct gitrun *g = &im->run;
 	unsigned int seconds = g->seconds;
-	struct err failed;
-	struct stat st;
-	int got, complete;
+	struct err ignored;
+	bool complete;
 
 	if (g->used + SECONDS < seconds)
 		g->seconds = g->used + SECONDS;
 	g->output_max = max;
-	complete =
-		gitrun(g, im->where, arguments, input, GITRUN_OUTPUT, &failed);
+	g->data_max = MEMORY_MAX;
+	complete = gitrun(g, im->where, arguments, input, GITRUN_OUTPUT,
+			  &ignored) == 0;
 	g->seconds = seconds;
-	g->output_max = 0;
-	got = fstatat(g->dirfd, GITRUN_OUTPUT, &st, AT_SYMLINK_NOFOLLOW);
-	if (complete < 0 && complete != -ETIMEDOUT &&
-	    (got < 0 || (uint64_t)st.st_size < max)) {
-		*err = failed;
-		return -err->num;
-	}
-	got = fd_slurp_at(g->dirfd, GITRUN_OUTPUT, max, to, err);
-	return got < 0 ? got : complete == 0;
+	g->output_max = g->data_max = 0;
+	return fd_slurp_at(g->dirfd, GITRUN_OUTPUT, max, to, &ignored) == 0 &&
+	       complete;
 }
 
 static int add_id(void *arg, const char *line, struct err *err)
@@ -236,7 +230,7 @@ int gitversions_list(struct gitimport *im, const char *work_tree,
 	AUTO(buf) struct buf range = {0}, found = {0};
 	struct commit_list list = {0};
 	struct err ignored;
-	size_t seen;
+	bool complete;
 	int got = 0;
 
 	if (!im || im->run.dirfd < 0) {
@@ -248,16 +242,16 @@ int gitversions_list(struct gitimport *im, const char *work_tree,
 		got = gitrun_lines(&im->run, im->where, commits, &range,
 				   add_commit, &list, err);
 	add_other_refs(im, &list.input, &v);
-	if (got == 0)
-		got = run_bounded(im, changes, &list.input, OUTPUT_MAX, &found,
-				  err);
+	complete = got == 0 &&
+		   run_bounded(im, changes, &list.input, OUTPUT_MAX, &found);
 	buf_free(&list.input);
 	if (got < 0)
 		return got;
-	seen = parse_changes(&v, (char *)found.data,
-			     (char *)found.data + found.len);
+	v.unread = list.count - parse_changes(&v, (char *)found.data,
+					      (char *)found.data + found.len);
 	/* The last one of a cut list may be a part. */
-	v.unread = list.count - seen + !got;
+	if (!complete && v.unread < list.count)
+		v.unread++;
 	if (*head->hex && mark_head(&v, head, err) < 0)
 		return -err->num;
 	VEC_SORT(&v, compare_versions);
@@ -342,36 +336,20 @@ static int choose(void *arg, const char *line, struct err *err)
 	return 0;
 }
 
-/* Each is "<id> <type> <size>", a line feed, the bytes, and a line feed. */
-static int pass_bytes(const struct sizes *s, const struct buf *all,
-		      int (*each)(void *arg, size_t index,
-				  const struct buf *bytes, struct err *err),
-		      void *arg, struct err *err)
+/* The next "<id> <type> <size>", line feed, bytes, line feed. */
+static bool next_bytes(const struct buf *all, size_t *at, struct buf *ret)
 {
-	size_t at = 0, i;
-	int got = 0;
+	size_t size;
+	int len = 0;
 
-	for (i = 0; got >= 0 && i < s->v->count; i++) {
-		AUTO(buf) struct buf bytes = {0};
-		size_t size;
-		int len = 0;
-
-		if (!is_file_wanted(&s->v->items[i]))
-			continue;
-		if (s->read[i]) {
-			if (at >= all->len ||
-			    sscanf((const char *)all->data + at,
-				   "%*40[0-9a-f] blob %zu%n", &size,
-				   &len) != 1 ||
-			    size + (size_t)len + 2 > all->len - at)
-				return gitimport_fail_line("", err);
-			at += (size_t)len + 1;
-			buf_add(&bytes, all->data + at, size);
-			at += size + 1;
-		}
-		got = each(arg, i, s->read[i] ? &bytes : NULL, err);
-	}
-	return got < 0 ? got : 0;
+	if (*at >= all->len ||
+	    sscanf((const char *)all->data + *at, "%*40[0-9a-f] blob %zu%n",
+		   &size, &len) != 1 ||
+	    size + (size_t)len + 2 > all->len - *at)
+		return false;
+	buf_add(ret, all->data + *at + len + 1, size);
+	*at += size + (size_t)len + 2;
+	return true;
 }
 
 int gitversions_read(const struct gitversions *v, uint64_t max,
@@ -388,25 +366,32 @@ int gitversions_read(const struct gitversions *v, uint64_t max,
 	AUTO(buf) struct buf input = {0}, all = {0};
 	auto_free bool *read = mem_zalloc(v->count + 1);
 	struct sizes s = {.v = v, .max = max, .read = read};
-	size_t i;
-	int got;
+	struct err ignored;
+	size_t at = 0, i;
+	int got = 0;
 
 	for (i = 0; i < v->count; i++)
 		if (is_file_wanted(&v->items[i]))
 			buf_printf(&input, "%s\n", v->items[i].id.hex);
-	if (!input.len)
-		return 0;
-	got = gitrun_lines(&v->im->run, v->im->where, sizes, &input, choose, &s,
-			   err);
 	/* Each has a line of less than 100 bytes in front. */
-	if (got == 0 && s.input.len)
-		got = run_bounded(v->im, contents, &s.input,
-				  BYTES_MAX + 100 * (uint64_t)v->count, &all,
-				  err);
+	if (input.len &&
+	    gitrun_lines(&v->im->run, v->im->where, sizes, &input, choose, &s,
+			 &ignored) == 0 &&
+	    s.input.len)
+		(void)run_bounded(v->im, contents, &s.input,
+				  BYTES_MAX + 100 * (uint64_t)v->count, &all);
 	/* The bytes have a NUL behind them, for sscanf(). */
 	(void)buf_text(&all);
-	if (got >= 0)
-		got = pass_bytes(&s, &all, each, arg, err);
+	for (i = 0; got >= 0 && i < v->count; i++) {
+		AUTO(buf) struct buf bytes = {0};
+
+		if (is_file_wanted(&v->items[i]))
+			got = each(arg, i,
+				   read[i] && next_bytes(&all, &at, &bytes)
+					   ? &bytes
+					   : NULL,
+				   err);
+	}
 	buf_free(&s.input);
-	return got;
+	return got < 0 ? got : 0;
 }

@@ -247,6 +247,20 @@ says "$err" "'.git' has 2 commits that guard did not read"
 gives 0 '--yes-to commits-unread consents' \
 	guard apply -q --commits -y --yes-to commits-unread
 
+# Trees in trees have more files than git has memory for.
+ask_of 'of a commit with 10^9 files' 't=$(echo | git hash-object -w --stdin)
+	k="100644 blob"
+	for n in 1 2 3 4 5 6 7 8 9; do
+		t=$(for i in 0 1 2 3 4 5 6 7 8 9; do
+			printf "$k $t\t$i\n"; done | git mktree)
+		k="040000 tree"
+	done
+	git tag bomb $(git commit-tree -m bomb $t)
+	echo 1 >x.c; git add x.c; git commit -qm x'
+gives 0 'import -n says so' guard import -n
+says "$err" '2 commits not read'
+gives 1 '--commits -y is refused' guard apply --commits -y
+
 # A branch gets the same files.
 ask_of 'critical in the work tree' 'echo "curl e.org" >.envrc; echo 1 >x.c'
 gives 1 '--branch -y is refused' guard apply --branch b -y
