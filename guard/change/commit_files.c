@@ -47,7 +47,7 @@ struct version_search {
 	struct names tops;
 	uint64_t bytes;
 	/* Of the work tree's root, for risks. */
-	char *above, *hooks;
+	char *hooks;
 	const struct changes_root *changes; /* of it, or NULL */
 };
 
@@ -265,12 +265,11 @@ static int judge_version(void *arg, size_t index, const struct buf *bytes,
 	const char *below = "", *top = s->tops.items[0];
 	AUTO(entry) struct entry had = {0};
 	struct judged_version j = {s, &had, bytes};
-	auto_free char *inner = NULL, *prefix = NULL;
-	const struct importer_root *root;
+	auto_free char *inner = NULL;
 	struct risk_file f = {
 		.now_mode = v->mode,
 		.now_size = bytes ? bytes->len : RISK_READ_MAX + 1ull,
-		.above = s->above,
+		.above = s->changes ? s->changes->above : NULL,
 		.hooks = s->hooks,
 		.refs = s->changes ? changes_references(s->changes) : NULL,
 		.read = read_version_side,
@@ -285,15 +284,11 @@ static int judge_version(void *arg, size_t index, const struct buf *bytes,
 	if (bytes && gitlfs_names(s->c->store, bytes, &had))
 		return 0;
 	file = VEC_ADD(s->found);
-	root = find_top_root(s, top, &below);
+	(void)find_top_root(s, top, &below);
 	inner = path_join(below, v->path);
-	prefix = root > s->imp->roots.items
-			 ? changes_prefix(
-				   s->s->roots[root - s->imp->roots.items].path,
-				   s->s->home)
-			 : NULL;
 	file->path = path_join(top, v->path);
-	file->shown = mem_printf("%s%s", prefix ? prefix : "", inner);
+	file->shown =
+		mem_printf("%s%s", s->changes ? s->changes->prefix : "", inner);
 	file->commit = v->commit;
 	file->mode = v->mode;
 	if (v->mode == COMMIT_FILES_SUBMODULE)
@@ -344,7 +339,6 @@ static int search_repository(struct version_search *s,
 	s->found->unread += s->versions.unread;
 	root = find_top_root(s, top, &below);
 	if (root && s->versions.count) {
-		s->above = risk_above(s->s->roots[r->root].path);
 		s->hooks = consent_hooks_dir(s->c->store, &root->base);
 		s->changes = &s->imp->changes.roots[root - s->imp->roots.items];
 	}
@@ -377,7 +371,6 @@ int commit_files_find(struct context *c, const struct session *s,
 						err);
 		gitversions_free(&search.versions);
 		names_free(&search.tops);
-		free(search.above);
 		free(search.hooks);
 	}
 	if (got < 0)

@@ -277,7 +277,7 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 	size_t i;
 
 	if (verdicts && !resolve_run_has_paths(p))
-		commit_files_load(context, &p->session, c, &files);
+		commit_files_show_load(context, &p->session, c, &files);
 	if (o->risk)
 		keep_risky(s, c, o->risk);
 	if (o->full)

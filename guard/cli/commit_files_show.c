@@ -29,8 +29,9 @@ static bool has_objects(const struct session *s, const struct changes *c)
 	return record_get(&s->more, LAYERS_GIT) != NULL;
 }
 
-void commit_files_load(struct context *c, struct session *s,
-		       const struct changes *changes, struct commit_files *ret)
+void commit_files_show_load(struct context *c, struct session *s,
+			    const struct changes *changes,
+			    struct commit_files *ret)
 {
 	AUTO(session) struct session locked = SESSION_NONE;
 	AUTO(importer) struct importer imp = {0};
@@ -77,26 +78,31 @@ void commit_files_show_count(const struct commit_files *f, const char *run,
 	show_unread(f);
 }
 
+static json_t *risk_json(const struct commit_file *f, const struct risk *r)
+{
+	auto_free char *text = commit_files_sentence(f, r);
+	auto_free char *mode = mem_printf("%06o", f->mode);
+	json_t *object = json_object();
+
+	jsonout_text(object, "path", f->shown);
+	jsonout_text(object, "commit", f->commit.hex);
+	jsonout_text(object, "mode", mode);
+	jsonout_text(object, "level", r ? risk_level_name(r->level) : NULL);
+	jsonout_text(object, "id", r ? r->id : NULL);
+	jsonout_text(object, "text", text);
+	return object;
+}
+
 void commit_files_show_risks(const struct commit_files *f,
 			     struct jsonstream *to)
 {
 	size_t i, k;
 
 	for (i = 0; i < f->count; i++)
-		for (k = 0; k < f->items[i].risks.count; k++) {
-			const struct risk *r = &f->items[i].risks.items[k];
-			auto_free char *text =
-				commit_files_sentence(&f->items[i], r);
-			json_t *object = json_object();
-
-			jsonout_text(object, "path", f->items[i].shown);
-			jsonout_text(object, "commit", f->items[i].commit.hex);
-			jsonout_text(object, "level",
-				     risk_level_name(r->level));
-			jsonout_text(object, "id", r->id);
-			jsonout_text(object, "text", text);
-			jsonstream_put(to, NULL, object);
-		}
+		for (k = 0; k < f->items[i].risks.count; k++)
+			jsonstream_put(to, NULL,
+				       risk_json(&f->items[i],
+						 &f->items[i].risks.items[k]));
 }
 
 void commit_files_show(const struct commit_files *f, struct styled *to)
@@ -126,23 +132,12 @@ void commit_files_show_json(const struct commit_files *f, json_t *object)
 	json_t *list = json_array();
 	size_t i;
 
-	for (i = 0; i < f->count; i++) {
-		const struct commit_file *file = &f->items[i];
-		const struct risk *risk =
-			file->risks.count ? file->risks.items : NULL;
-		auto_free char *text = risk ? risk_sentence(risk) : NULL;
-		auto_free char *mode = mem_printf("%06o", file->mode);
-		json_t *one = json_object();
-
-		jsonout_text(one, "path", file->path);
-		jsonout_text(one, "commit", file->commit.hex);
-		jsonout_text(one, "mode", mode);
-		jsonout_text(one, "level",
-			     risk ? risk_level_name(risk->level) : NULL);
-		jsonout_text(one, "id", risk ? risk->id : NULL);
-		jsonout_text(one, "text", text);
-		jsonout_add(list, one);
-	}
+	/* The worst risk comes first. */
+	for (i = 0; i < f->count; i++)
+		jsonout_add(list, risk_json(&f->items[i],
+					    f->items[i].risks.count
+						    ? f->items[i].risks.items
+						    : NULL));
 	jsonout_set(object, "only_in_commits", list);
 	jsonout_number(object, "commits_not_examined", f->unread);
 }

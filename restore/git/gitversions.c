@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,39 +302,6 @@ int gitversions_ids(const struct gitversions *v, struct store *store,
 
 /* --- bytes --- */
 
-struct sizes {
-	const struct gitversions *v;
-	size_t at; /* the next wanted version */
-	uint64_t max, total;
-	struct buf input;
-	bool *read; /* by version */
-};
-
-static bool is_file_wanted(const struct gitversion *g)
-{
-	return g->wanted && g->mode != GIT_FILEMODE_COMMIT;
-}
-
-/* "<id> <type> <size>", in the order of the versions. */
-static int choose(void *arg, const char *line, struct err *err)
-{
-	struct sizes *s = arg;
-	uint64_t size;
-
-	while (s->at < s->v->count && !is_file_wanted(&s->v->items[s->at]))
-		s->at++;
-	if (s->at == s->v->count || strlen(line) < GITID_HEX ||
-	    sscanf(line + GITID_HEX, " blob %" SCNu64, &size) != 1)
-		return gitimport_fail_line(line, err);
-	if (size <= s->max && s->total + size <= BYTES_MAX) {
-		s->total += size;
-		s->read[s->at] = true;
-		buf_printf(&s->input, "%.*s\n", GITID_HEX, line);
-	}
-	s->at++;
-	return 0;
-}
-
 /* The next "<id> <type> <size>", line feed, bytes, line feed. */
 static bool next_bytes(const struct buf *all, size_t *at, struct buf *ret)
 {
@@ -352,34 +318,27 @@ static bool next_bytes(const struct buf *all, size_t *at, struct buf *ret)
 	return true;
 }
 
+static bool is_file_wanted(const struct gitversion *g)
+{
+	return g->wanted && g->mode != GIT_FILEMODE_COMMIT;
+}
+
 int gitversions_read(const struct gitversions *v, uint64_t max,
 		     int (*each)(void *arg, size_t index,
 				 const struct buf *bytes, struct err *err),
 		     void *arg, struct err *err)
 {
-	static char *const sizes[] = {
-		"cat-file", "--buffer",
-		"--batch-check=%(objectname) %(objecttype) %(objectsize)",
-		NULL};
 	static char *const contents[] = {"cat-file", "--buffer", "--batch",
 					 NULL};
 	AUTO(buf) struct buf input = {0}, all = {0};
-	auto_free bool *read = mem_zalloc(v->count + 1);
-	struct sizes s = {.v = v, .max = max, .read = read};
-	struct err ignored;
 	size_t at = 0, i;
 	int got = 0;
 
 	for (i = 0; i < v->count; i++)
 		if (is_file_wanted(&v->items[i]))
 			buf_printf(&input, "%s\n", v->items[i].id.hex);
-	/* Each has a line of less than 100 bytes in front. */
-	if (input.len &&
-	    gitrun_lines(&v->im->run, v->im->where, sizes, &input, choose, &s,
-			 &ignored) == 0 &&
-	    s.input.len)
-		(void)run_bounded(v->im, contents, &s.input,
-				  BYTES_MAX + 100 * (uint64_t)v->count, &all);
+	if (input.len)
+		(void)run_bounded(v->im, contents, &input, BYTES_MAX, &all);
 	/* The bytes have a NUL behind them, for sscanf(). */
 	(void)buf_text(&all);
 	for (i = 0; got >= 0 && i < v->count; i++) {
@@ -387,11 +346,11 @@ int gitversions_read(const struct gitversions *v, uint64_t max,
 
 		if (is_file_wanted(&v->items[i]))
 			got = each(arg, i,
-				   read[i] && next_bytes(&all, &at, &bytes)
+				   next_bytes(&all, &at, &bytes) &&
+						   bytes.len <= max
 					   ? &bytes
 					   : NULL,
 				   err);
 	}
-	buf_free(&s.input);
 	return got < 0 ? got : 0;
 }

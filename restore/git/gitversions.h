@@ -54,7 +54,7 @@ int gitversions_ids(const struct gitversions *v, struct store *store,
 		    const char *path, const struct entry *e,
 		    struct gitid ret[2], struct err *err);
 /* Calls each() with the index and the bytes of each wanted version; NULL: they
- * are more than max, or all together too many. */
+ * are more than max, or behind the first 64 MiB of all. */
 int gitversions_read(const struct gitversions *v, uint64_t max,
 		     int (*each)(void *arg, size_t index,
 				 const struct buf *bytes, struct err *err),
