@@ -382,6 +382,8 @@ mkdir -p "$HOME/once/dir/sub" "$HOME/once/other" "$HOME/once/gone" \
 	"$HOME/once/empty"
 cd "$HOME/once" || exit 99
 for name in dir/a dir/sub/b other/c gone/x; do echo old >$name; done
+# An apply writes times that are later than all others here, and waits for them.
+find . -depth -exec touch -d yesterday {} +
 manifest . >"$T/before"
 gives 0 'a run can change several directories' \
 	guard run -q -- sh -c 'echo run >dir/a; echo run >dir/new
