@@ -183,7 +183,9 @@ const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as)
 	size_t best;
 
 	(void)pthread_once(&indexed, index_rule_patterns);
-	best = find_best_rule(tops, path, rows.count);
+	best = rows.count;
+	if (name == path)
+		best = find_best_rule(tops, path, best);
 	best = find_best_rule_at(&names, *name, name, best);
 	best = find_best_rule_at(&names, '*', name, best);
 	if (*name)

@@ -161,13 +161,14 @@ const char *risk_typed_name(const char *path, bool system)
 					      "/usr/local/bin/", NULL};
 	const char *name = path_name(path);
 	auto_free char *dir = path_parent(path);
-	auto_free char *typed = path_join("@bin", name);
+	auto_free char *typed = NULL;
 	const struct risk_rule *rule;
 	const char *const *at;
 	enum risk_as ignored;
 
 	if (!mem_list_has(dirs, path_name(dir)))
 		return NULL;
+	typed = path_join("@bin", name);
 	rule = risk_name_rule(typed, &ignored);
 	if (rule && strcmp(rule->id, "typed-program") == 0)
 		return name;
@@ -197,14 +198,15 @@ static bool is_package_link(const struct risk_file *f, const char *name)
 
 void risk_judge_typed(const struct risk_file *f, struct risks *ret)
 {
-	const bool venv = risk_in_new_venv(f);
-	const bool filled = venv || risk_in_generated(f->path);
-	const char *name = risk_typed_name(f->path, !filled);
+	const char *name = risk_typed_name(f->path, true);
+	const bool filled =
+		name && (risk_in_generated(f->path) || risk_in_new_venv(f));
 	auto_free char *text = NULL;
 	struct risk_rule rule;
 
 	/* A file that was there, and has another mode or time only. */
-	if (!name || S_ISDIR(f->now_mode) ||
+	if (!name || (filled && !risk_typed_name(f->path, false)) ||
+	    S_ISDIR(f->now_mode) ||
 	    (S_ISREG(f->now_mode) && !(f->now_mode & 0111)) ||
 	    (f->old_mode == f->now_mode && !risk_has_other_bytes(f)) ||
 	    (filled && (is_package_link(f, name) ||

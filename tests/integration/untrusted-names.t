@@ -22,10 +22,13 @@ ok 'a run creates files with unusual names' guard run -q -- sh -c '
 	printf x >"$(printf "esc\033[2J\033]0;title\007")"
 	printf x >"$(printf "bidi\342\200\256gpj.sh")"
 	printf x >"$(printf "zero\342\200\213width")"
+	printf x >"$(printf "isolate\342\201\247gpj.sh")"
+	printf x >"$(printf "p\320\260th")"
 	printf x >"$(printf "latin\351")"
 	printf x >-rf
 	printf x >"\$(touch pwned)"
-	printf "text\033[31mred\033[0m\r\n" >content
+	printf "text\033[31mred\033[0m\r\nif p\320\260th == 1\n" >content
+	printf "\321\204\320\260\320\271\320\273 API\n" >>content
 	rm "$(printf "odd\nname")"
 	printf x >"$(head -c 255 /dev/zero | tr "\0" n)"'
 for verb in 'status' 'diff' 'diff --stat' 'diff --name-status' 'diff --json' \
@@ -36,8 +39,15 @@ for verb in 'status' 'diff' 'diff --stat' 'diff --name-status' 'diff --json' \
 	no "guard $verb prints no control character" raw "$out"
 	no "guard $verb prints no control character on stderr" raw "$err"
 	no "guard $verb prints no bidirectional control" \
-		grep -q "$(printf '\342\200\256')" "$out"
+		env LC_ALL=C grep -qP '\xe2\x80\xae|\xe2\x81\xa7' "$out"
+	no "guard $verb prints no letter that passes for another" \
+		grep -q "$(printf 'p\320\260th')" "$out"
 done
+gives 0 'diff accepts text in another alphabet' guard diff content
+says "$out" "$(printf '\321\204\320\260\320\271\320\273 API')"
+says "$out" 'if p<U+0430>th'
+gives 0 'a patch has the bytes of the run' guard patch content
+says "$out" "$(printf 'if p\320\260th')"
 gives 0 'diff --name-status accepts unusual names' guard diff --name-status
 says "$out" 'U+202E'
 says "$out" '\x1b'
