@@ -110,6 +110,15 @@ bool risk_has_other_bytes(const struct risk_file *f)
 	return !buf_same(&old, &now);
 }
 
+/* A link in place of a directory of programs. */
+static bool is_bin_link(const struct risk_file *f)
+{
+	const char *name = path_name(f->path);
+
+	return S_ISLNK(f->now_mode) &&
+	       strcmp(name + (*name == '.'), "bin") == 0;
+}
+
 /* Names mean little in a generated directory, where thousands are new. But such
  * a directory is rarely read, git does not show it, and tools execute it:
  * changes of earlier files are reported, and files that no tool makes. */
@@ -119,7 +128,8 @@ static void judge_generated(const struct risk_file *f,
 	bool was_file = f->old_mode && !S_ISDIR(f->old_mode);
 
 	if (rule && rule->level > RISK_NOTE &&
-	    (was_file ? risk_has_other_bytes(f) : risk_always_runs(f->path)))
+	    (was_file ? risk_has_other_bytes(f)
+		      : risk_always_runs(f->path) || is_bin_link(f)))
 		/* Each new environment has such files. */
 		risk_add(r, rule, was_file ? RISK_NONE : RISK_HIGH);
 	else if (was_file && !S_ISDIR(f->now_mode) &&
@@ -242,7 +252,7 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 	/* A new program is typed by the names of programs only. */
 	if (rule && !ref && !f->old_mode &&
 	    strcmp(rule->id, "path-shadow") == 0 &&
-	    path_has_part(f->path, "bin"))
+	    path_has_part(f->path, "bin") && !is_bin_link(f))
 		rule = NULL;
 	/* git executes no hook of this name, and no tool loads such variables.
 	 */

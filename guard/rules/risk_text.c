@@ -69,7 +69,7 @@ static struct hidden find_hidden(const char *text, size_t len)
 {
 	uint32_t before = 0, c, after;
 	struct hidden found = {0};
-	size_t i, n;
+	size_t flags = 0, i, n;
 
 	for (i = 0; i < len; i += n ? n : 1) {
 		n = text_decode(text + i, len - i, &c);
@@ -80,7 +80,15 @@ static struct hidden find_hidden(const char *text, size_t len)
 			if (!found.control)
 				found.control = c;
 		} else if (c == 0x1f3f4) {
-			n += flag_len(text + i + n, len - i - n);
+			const size_t flag = flag_len(text + i + n, len - i - n);
+
+			/* Those of Great Britain, or a single one: more would
+			 * be a text. */
+			if (!flag ||
+			    memcmp(text + i + n, "\U000e0067\U000e0062", 8) ==
+				    0 ||
+			    !flags++)
+				n += flag;
 		} else if (c >= 0x80 && text_is_invisible(c)) {
 			if (i + n >= len ||
 			    !text_decode(text + i + n, len - i - n, &after))

@@ -644,6 +644,12 @@ static void links_and_nodes_among_packages_are_told(void **state)
 	assert_true(r.count >= 2);
 	judge("node_modules/a", 0, S_IFIFO | 0644, NULL, NULL, &r);
 	assert_true(tells(&r, "is not a file"));
+	risks_free(&r);
+	judge("node_modules/.bin", 0, S_IFLNK | 0777, NULL, "../tools", &r);
+	judge(".venv/bin", 0, S_IFLNK | 0777, NULL, "../tools", &r);
+	judge("a/.bin", 0, S_IFLNK | 0777, NULL, "../tools", &r);
+	assert_int_equal(r.count, 3);
+	assert_int_equal(r.items[2].level, RISK_HIGH);
 	judge("node_modules/b", S_IFDIR | 0755, S_IFLNK | 0777, NULL, "c", &r);
 	assert_true(tells(&r, "was a directory"));
 }

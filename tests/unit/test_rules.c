@@ -604,6 +604,10 @@ static void text_that_deceives_is_known_by_its_bytes(void **state)
 		 "\U0001f3f4" TAGS_GBENG "\U000e0061\U000e0062" TAG_END "\n",
 		 "text-invisible"},
 		{"a", "x\n", "\U0001f3f4" TAG_END "\n", "text-invisible"},
+		{"a", "x\n",
+		 "\U0001f3f4\U000e0072\U000e0075\U000e006e" TAG_END
+		 "\U0001f3f4\U000e0072\U000e006d\U000e0078" TAG_END "\n",
+		 "text-invisible"},
 		{"a", "x\n", "\U0001f3f4\U000e0020\U000e0041" TAG_END "\n",
 		 "text-invisible"},
 		{"a", "x\n", "\U0001f3f4" TAGS_GBENG TAG_END "\U000e0061\n",
@@ -611,6 +615,11 @@ static void text_that_deceives_is_known_by_its_bytes(void **state)
 		{"a", "x\n", "\uff45\uff56\uff41\uff4c(x)\n", "text-lookalike"},
 		/* Harmless changes of the same file. */
 		{"a", "x\n", "\U0001f3f4" TAGS_GBENG TAG_END "\n", NULL},
+		{"a", "x\n",
+		 "\U0001f3f4" TAGS_GBENG TAG_END "\U0001f3f4" TAGS_GBENG TAG_END
+		 "\U0001f3f4\U000e0075\U000e0073\U000e0074\U000e0078" TAG_END
+		 "\n",
+		 NULL},
 		{"a", NULL, "\ufeffx\n", NULL},
 		{"a", "x\n", "1\ufe0f\u20e3 \u2600\ufe0f\n", NULL},
 		{"a", "x\n", "\U0001f3f3\ufe0f\u200d\U0001f308\n", NULL},
