@@ -163,8 +163,8 @@ static const struct risk_rule *find_name_rule(const struct risk_file *f,
 		*ret_ref = ref;
 		rule = placed;
 	}
-	if (!rule && S_ISLNK(f->now_mode))
-		rule = risk_link_rule(path ? path : named);
+	if (S_ISLNK(f->now_mode) && (!rule || rule->level == RISK_NOTE))
+		rule = risk_link_rule(path ? path : named) ?: rule;
 	return rule;
 }
 

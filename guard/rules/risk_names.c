@@ -206,13 +206,15 @@ const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as)
 }
 
 /* Whether the path is that of a directory on the way to the pattern's files.
- * Only hidden ones count there: a link named "go" is no $HOME/go/bin. */
+ * Only hidden ones count there: a link named "go" is no $HOME/go/bin, and one
+ * of any hidden name no directory of rules. */
 static bool leads_to_pattern(const char *pattern, size_t len, const char *path)
 {
 	size_t i;
 
 	for (i = 1; i < len; i++)
-		if (pattern[i] == '/' && (*pattern == '.' || i + 1 == len) &&
+		if (pattern[i] == '/' &&
+		    ((*pattern == '.' && pattern[1] != '*') || i + 1 == len) &&
 		    glob_matches(pattern, i, path))
 			return true;
 	return false;
