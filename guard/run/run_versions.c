@@ -22,8 +22,10 @@
 #define START_MS 50
 /* From one start to the next, at least. */
 #define RESTART_MS 1000
-/* The worker is done with the last changes by then. */
-#define END_MS 10000
+/* The worker is done with the last changes by then: the run may have deleted
+ * all of its files, whose contents are copied now. One that hangs ends itself.
+ */
+#define END_MS 60000
 
 static void __attribute__((noreturn))
 run_worker(const struct run_versions *d, int control_fd)
@@ -189,6 +191,10 @@ void run_versions_end(struct run_versions *d)
 	while (poll(&fd, 1, END_MS) < 0)
 		;
 	/* A worker that has ended in order is left to end with guard. */
-	if (!take_end(d))
-		child_end(&d->worker_pid);
+	if (take_end(d))
+		return;
+	child_end(&d->worker_pid);
+	add_record(d->session, TIMELINE_GAP,
+		   "the version worker did not end: contents of files that "
+		   "were deleted last may be missing");
 }
