@@ -291,8 +291,15 @@ static int judge_version(void *arg, size_t index, const struct buf *bytes,
 		mem_printf("%s%s", s->changes ? s->changes->prefix : "", inner);
 	file->commit = v->commit;
 	file->mode = v->mode;
-	if (v->mode == COMMIT_FILES_SUBMODULE)
+	if (v->mode == COMMIT_FILES_SUBMODULE) {
+		*VEC_ADD(&file->risks) = (struct risk){
+			.level = RISK_HIGH,
+			.id = "git-submodule",
+			.text = mem_strdup("is a commit of a submodule that "
+					   "the work tree does not have"),
+		};
 		return 0;
+	}
 	f.path = inner;
 	if (!S_ISDIR(had.mode)) {
 		f.old_mode = had.mode;
