@@ -209,8 +209,6 @@ static int plan_root(struct apply_plan *a, size_t index,
 	bool home = a->changes.roots[index].home;
 	const char *path = apply_plan_root_path(a, index);
 	auto_free char *above = home ? mem_strdup("~") : risk_above(path);
-	auto_free char *hooks =
-		home ? NULL : consent_hooks_dir(store, &root->now.root);
 	AUTO(snapshot) struct snapshot begun = {0};
 	/* A branch takes nothing of the other roots. */
 	static char *rules[] = {"all", NULL};
@@ -222,12 +220,12 @@ static int plan_root(struct apply_plan *a, size_t index,
 		.want = root->picked ? root->picked : &root->want.root,
 		.path = path,
 		.above = above,
-		.hooks = hooks,
 		.home = home,
 		.changes = &a->changes.roots[index],
 	};
 	struct err ignored;
 
+	changes_refs_forget(consent.changes);
 	leave_mounts(a, index);
 	leave_worktrees(a, index);
 	if (home && !resolve_run_home_paths(a->p)) {

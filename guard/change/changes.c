@@ -332,6 +332,25 @@ static void mark_git_dir(const char *project, struct change_list *list)
 			list->items[i].flags |= CHANGE_GIT;
 }
 
+static struct changes_refs *new_refs(const char *path, const char *home)
+{
+	struct changes_refs *r = mem_zalloc(sizeof(*r));
+
+	r->path = mem_strdup(path);
+	r->home = mem_strdup(home && *home ? home : getenv("HOME"));
+	return r;
+}
+
+static void free_refs(struct changes_refs *r)
+{
+	if (!r)
+		return;
+	risk_refs_free(&r->list);
+	free(r->path);
+	free(r->home);
+	free(r);
+}
+
 int changes_load_by(const struct session *s, const struct state *state,
 		    changes_list *list, void *arg, struct changes *ret,
 		    struct err *err)
@@ -365,8 +384,7 @@ int changes_load_by(const struct session *s, const struct state *state,
 			if (root->list.count)
 				root->above = root->home ? mem_strdup("~")
 							 : risk_above(path);
-			root->references =
-				changes_references_new(path, s->home);
+			root->refs = new_refs(path, s->home);
 			if (!i && !root->home)
 				mark_git_dir(path, &root->list);
 			continue;
@@ -425,7 +443,7 @@ void changes_free(struct changes *c)
 		free(root->prefix);
 		free(root->where);
 		free(root->above);
-		changes_references_free(root->references);
+		free_refs(root->refs);
 	}
 	free(c->roots);
 	VEC_FREE(&c->across);

@@ -12,6 +12,7 @@
 #define GUARD_CHANGE_CHANGES_H
 
 #include "base/vec.h"
+#include "guard/rules/risk.h"
 #include "guard/state/state.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
@@ -58,6 +59,12 @@ struct worktree {
 	bool outside; /* the repository is in no root: none can take it */
 };
 
+struct changes_refs {
+	char *path, *home; /* of the root, and of the user or NULL */
+	bool found;
+	struct risk_refs list;
+};
+
 /*
  * One directory that a run has a layer over: the project, one of --cow, or the
  * home directory.
@@ -70,7 +77,7 @@ struct changes_root {
 	char *prefix; /* printed before its paths: "", "~/other/", "~/" */
 	char *where; /* for people: "", " in ~/other/"... */
 	char *above; /* risk_above() of the directory */
-	struct references *references; /* of changes_references() */
+	struct changes_refs *refs; /* of changes_refs() */
 	bool borrowed; /* changes_borrow(): owns the items and moves alone */
 	bool home; /* caches are not shown, and a .git is like the rest */
 	/* The changes in a .git are taken, too: a path names one. */
@@ -140,9 +147,9 @@ bool changes_is_dir(const struct changes_root *root, const char *path);
 /* changes_refs.c: the files of the root that critical and high files of the
  * user or of the run execute or read. Searched at the first call; as long as
  * the root. */
-const struct risk_refs *changes_references(const struct changes_root *root);
-struct references *changes_references_new(const char *path, const char *home);
-void changes_references_free(struct references *r);
+const struct risk_refs *changes_refs(const struct changes_root *root);
+/* The next call searches again: the user's files may have changed. */
+void changes_refs_forget(const struct changes_root *root);
 /* Whether the layer or the real directory has the path. */
 bool changes_exists(const struct changes_root *root, const char *path);
 /* Larger files are not read. */

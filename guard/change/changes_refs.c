@@ -15,29 +15,12 @@
 #include "guard/change/changes.h"
 #include "guard/rules/risk.h"
 
-struct references {
-	char *path, *home; /* of the root, and of the user */
-	bool found;
-	struct risk_refs refs;
-};
-
-struct references *changes_references_new(const char *path, const char *home)
+void changes_refs_forget(const struct changes_root *root)
 {
-	struct references *r = mem_zalloc(sizeof(*r));
-
-	r->path = mem_strdup(path);
-	r->home = mem_strdup(home && *home ? home : getenv("HOME"));
-	return r;
-}
-
-void changes_references_free(struct references *r)
-{
-	if (!r)
-		return;
-	risk_refs_free(&r->refs);
-	free(r->path);
-	free(r->home);
-	free(r);
+	if (root->refs) {
+		risk_refs_free(&root->refs->list);
+		root->refs->found = false;
+	}
 }
 
 static const struct change_list *all_changes(const struct changes_root *root)
@@ -51,8 +34,8 @@ static const struct change *change_of(const struct changes_root *root,
 {
 	const struct change_list *l = all_changes(root);
 
-	return path_below(path, root->references->path)
-		       ? FIND_BY_PATH(path_rest(path, root->references->path),
+	return path_below(path, root->refs->path)
+		       ? FIND_BY_PATH(path_rest(path, root->refs->path),
 				      l->items, l->count, path)
 		       : NULL;
 }
@@ -101,9 +84,9 @@ static bool read_at(void *arg, const char *path, bool now, struct buf *to)
 	       fd_slurp(fd, RISK_READ_MAX, to, &ignored) >= 0;
 }
 
-const struct risk_refs *changes_references(const struct changes_root *root)
+const struct risk_refs *changes_refs(const struct changes_root *root)
 {
-	struct references *r = root->references;
+	struct changes_refs *r = root->refs;
 	const struct change_list *l = all_changes(root);
 	AUTO(names) struct names added = {0};
 	struct risk_tree tree = {.look = look_at, .read = read_at};
@@ -124,7 +107,7 @@ const struct risk_refs *changes_references(const struct changes_root *root)
 	tree.home = r->home;
 	tree.arg = &root;
 	if (!r->found && l->count)
-		risk_refs_find(&tree, added.items, root->home, &r->refs);
+		risk_refs_find(&tree, added.items, root->home, &r->list);
 	r->found = true;
-	return &r->refs;
+	return &r->list;
 }

@@ -47,7 +47,6 @@ struct version_search {
 	struct names tops;
 	uint64_t bytes;
 	/* Of the work tree's root, for risks. */
-	char *hooks;
 	const struct changes_root *changes; /* of it, or NULL */
 };
 
@@ -270,8 +269,7 @@ static int judge_version(void *arg, size_t index, const struct buf *bytes,
 		.now_mode = v->mode,
 		.now_size = bytes ? bytes->len : RISK_READ_MAX + 1ull,
 		.above = s->changes ? s->changes->above : NULL,
-		.hooks = s->hooks,
-		.refs = s->changes ? changes_references(s->changes) : NULL,
+		.refs = s->changes ? changes_refs(s->changes) : NULL,
 		.read = read_version_side,
 		.exists = version_exists,
 		.arg = &j,
@@ -346,7 +344,6 @@ static int search_repository(struct version_search *s,
 	s->found->unread += s->versions.unread;
 	root = find_top_root(s, top, &below);
 	if (root && s->versions.count) {
-		s->hooks = consent_hooks_dir(s->c->store, &root->base);
 		s->changes = &s->imp->changes.roots[root - s->imp->roots.items];
 	}
 	return compare_versions_with_trees(s, err) < 0 ? -err->num
@@ -378,7 +375,6 @@ int commit_files_find(struct context *c, const struct session *s,
 						err);
 		gitversions_free(&search.versions);
 		names_free(&search.tops);
-		free(search.hooks);
 	}
 	if (got < 0)
 		return got;

@@ -82,19 +82,6 @@ static bool allows_rule(const struct consent *c, const char *rule)
 	       mem_list_has((const char *const *)c->rules, rule);
 }
 
-char *consent_hooks_dir(struct store *store, const struct entry *tree)
-{
-	AUTO(entry) struct entry e = {0};
-	AUTO(buf) struct buf config = {0};
-	struct err ignored;
-
-	if (tree_lookup(store, tree, ".git/config", &e, &ignored) <= 0 ||
-	    !S_ISREG(e.mode) || e.size > RISK_READ_MAX ||
-	    content_append(store, &e.content, &config, &ignored) < 0)
-		return NULL;
-	return risk_hooks_dir(&config);
-}
-
 /* --- only copies --- */
 
 /* A path that was named for it, or a deleted directory around it. */
@@ -271,8 +258,7 @@ static void judge_entry(const struct consent_root *root, const char *path,
 	const struct change_list *list = &root->changes->list;
 	const struct change *c =
 		FIND_BY_PATH(path, list->items, list->count, path);
-	auto_free char *named =
-		worktrees_judged_path(root->changes, path, root->hooks);
+	auto_free char *named = worktrees_judged_path(root->changes, path);
 	struct judged_entry j = {root, from, to};
 	struct risk_file f = {
 		.path = path,
@@ -282,8 +268,7 @@ static void judge_entry(const struct consent_root *root, const char *path,
 		.now_size = to->size,
 		.above = root->above,
 		.named = named,
-		.hooks = root->hooks,
-		.refs = changes_references(root->changes),
+		.refs = changes_refs(root->changes),
 		.torn = c && c->flags & CHANGES_TORN,
 		.read = read_entry,
 		.exists = entry_exists,

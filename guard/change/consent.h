@@ -57,7 +57,6 @@ struct consent_root {
 	const struct entry *now, *want; /* both trees */
 	const char *path; /* absolute, of the root */
 	const char *above; /* risk_above(path), or NULL */
-	const char *hooks; /* consent_hooks_dir(now), or NULL */
 	/* Before the run: a file that it lacks was made by the run, and applied
 	 * since then. NULL: unknown. */
 	const struct entry *begun;
@@ -83,8 +82,6 @@ void consent_refuse_commits(const struct consent_root *root, struct plan *plan);
 /* The paths below a root that the user leaves out, as
  * consent_paths_below(). */
 char **consent_excepted(const struct consent *c, const char *root);
-/* risk_hooks_dir() of the repository in a tree. */
-char *consent_hooks_dir(struct store *store, const struct entry *tree);
 /* Whether this text is "all" or the id of a rule that asks for a consent. */
 bool consent_is_rule(const char *text);
 /* The paths of a list below a root, relative to it, NULL-terminated; to free

@@ -415,8 +415,7 @@ bool worktrees_leave(const struct changes_root *root, const char *path)
 	return w ? !w->named : c && c->flags & CHANGES_WORKTREE;
 }
 
-char *worktrees_judged_path(const struct changes_root *root, const char *path,
-			    const char *hooks)
+char *worktrees_judged_path(const struct changes_root *root, const char *path)
 {
 	const struct worktree *w = find(root, path);
 	const char *rest;
@@ -425,8 +424,8 @@ char *worktrees_judged_path(const struct changes_root *root, const char *path,
 		return NULL;
 	rest = path_rest(path, w->path);
 	/* git looks for its hooks below the worktree. */
-	return hooks && path_below(rest, hooks)
-		       ? path_join(".git/hooks", path_rest(rest, hooks))
+	return risk_refs_level(changes_refs(root), rest)
+		       ? mem_strdup(rest)
 		       : path_join(w->judged, rest);
 }
 

@@ -25,9 +25,8 @@ bool worktrees_is_old(const struct worktree *w);
 /* Whether the path is left to a worktree that no path names. */
 bool worktrees_leave(const struct changes_root *root, const char *path);
 /* The path by whose name a file of a worktree is judged, to free; NULL: its
- * own. hooks: risk_hooks_dir(), or NULL. */
-char *worktrees_judged_path(const struct changes_root *root, const char *path,
-			    const char *hooks);
+ * own. */
+char *worktrees_judged_path(const struct changes_root *root, const char *path);
 /* Whether one of the paths is the worktree's, or in it. */
 bool worktrees_named(const struct worktree *w, char *const *paths);
 /* Lists the changes of all worktrees by themselves. */

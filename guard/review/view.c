@@ -39,7 +39,6 @@ void view_free(struct view *v)
 	change_list_free(&v->own);
 	twins_free(&v->twins);
 	view_clear_folds(v);
-	free(v->hooks);
 	*v = (struct view){0};
 }
 
@@ -314,22 +313,6 @@ static bool judged_side_exists(void *arg, const char *path)
 	return changes_exists(f->root, path);
 }
 
-/* Reads what files of other names are executed, once. */
-static void know_places(struct view *v)
-{
-	const struct changes_root *root = v->root;
-	AUTO(buf) struct buf config = {0};
-	struct err ignored;
-
-	if (v->places_known || !root || root->home)
-		return;
-	v->places_known = true;
-	if ((root->delta || root->lower_fd >= 0) &&
-	    changes_read(root, ".git/config", S_IFREG, false, &config,
-			 &ignored) >= 0)
-		v->hooks = risk_hooks_dir(&config);
-}
-
 /* The names in the directory below the layer that the run did not delete. */
 static void list_names_here(void *arg, const char *dir, struct names *to)
 {
@@ -395,8 +378,7 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 	    (c->flags & CHANGES_CHECKOUT ||
 	     (v->home && changes_is_cache(c->path))))
 		return;
-	know_places(v);
-	named = worktrees_judged_path(v->root, c->path, v->hooks);
+	named = worktrees_judged_path(v->root, c->path);
 	f = (struct risk_file){
 		.path = c->path,
 		.old_mode = c->old.mode,
@@ -405,8 +387,7 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 		.now_size = c->now.size,
 		.above = v->root->above,
 		.named = named,
-		.hooks = v->hooks,
-		.refs = changes_references(v->root),
+		.refs = changes_refs(v->root),
 		.acl = (c->flags & CHANGE_ACL) != 0,
 		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
 		.special = (c->flags & CHANGE_SETID) != 0,
@@ -429,12 +410,10 @@ bool view_is_suspect(struct view *v, const struct view_entry *e)
 	if (c->flags & CHANGES_CHECKOUT ||
 	    (v->home && changes_is_cache(c->path)))
 		return false;
-	know_places(v);
 	in_home = v->home ? path_join("~", c->path) : NULL;
 	return (v->root->above && !in_home) ||
-	       risk_refs_level(changes_references(v->root), c->path) >
+	       risk_refs_level(changes_refs(v->root), c->path) >
 		       RISK_NOTE ||
-	       (v->hooks && path_below(c->path, v->hooks)) ||
 	       c->flags & (CHANGE_SETID | CHANGE_ACL | CHANGE_NODE) ||
 	       c->kind == CHANGE_TYPE || S_ISLNK(c->now.mode) ||
 	       (!c->old.mode && risk_by_shape(c->path)) ||

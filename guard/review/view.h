@@ -102,9 +102,6 @@ struct view {
 	const struct changes_root *root; /* of a live layer, or NULL */
 	struct change_list own; /* the list of a plan or review */
 	struct store *store; /* of a plan */
-	/* For a live layer: risk_hooks_dir() of its repository. */
-	char *hooks;
-	bool places_known;
 	struct twins twins;
 	bool twins_known;
 	struct folds folds; /* of fold_make() */

@@ -157,8 +157,8 @@ static const struct risk_rule *find_name_rule(const struct risk_file *f,
 		*ret_as = placed_as;
 		rule = placed;
 	}
-	placed = risk_refs_rule(f->refs, f->path, &placed_as, &ref);
-	if (placed && (!rule || placed->level > rule->level)) {
+	placed = risk_refs_rule(f->refs, named, &placed_as, &ref);
+	if (placed && (!rule || placed->level + !ref->named > rule->level)) {
 		*ret_as = placed_as;
 		*ret_ref = ref;
 		rule = placed;

@@ -82,7 +82,6 @@ struct risk_file {
 	const char *above;
 	/* Stands for the path where rules of names are asked; or NULL. */
 	const char *named;
-	const char *hooks; /* risk_hooks_dir(), or NULL */
 	const struct risk_refs *refs; /* or NULL */
 	const char *twin; /* the name that this new one is a twin of, or NULL */
 	bool acl; /* has a new ACL */
@@ -128,9 +127,6 @@ const char *risk_level_name(enum risk_level level);
  * objects and refs, whatever its name, when a command runs in it. NULL: the
  * path is no such file, or has a .git already. Asks f->exists(). */
 char *risk_repository_path(const struct risk_file *f);
-/* risk_repository.c: the directory of the work tree that core.hooksPath of a
- * .git/config names, to free; NULL: none, or it lies elsewhere. */
-char *risk_hooks_dir(const struct buf *config);
 /* risk_refs.c: finds the files that critical and high files execute or read.
  * changed: paths below the root that are new or links, NULL-terminated.
  * is_home: the root is the home directory, of which only known names are read.

@@ -74,7 +74,8 @@ struct ref_source {
 	bool named_dir; /* and directories, too */
 	bool prose; /* names behind "@" */
 	/* The command: its program was read, and what follows. */
-	bool program, reader, file, module, dir, enter;
+	bool variable, value; /* the word: begins with one, stands behind "=" */
+	bool program, reader, file, module, dir, enter, scripts;
 };
 
 void risk_refs_free(struct risk_refs *l)
@@ -186,6 +187,19 @@ static uint32_t resolve_links(struct ref_search *s, const char *path, bool now,
 	return mode;
 }
 
+/* The mode at the end of all links, after the run, or else before it. */
+static uint32_t look_end(struct ref_search *s, const char *path)
+{
+	AUTO(buf) struct buf ignored = {0};
+	AUTO(names) struct names chain = {0};
+	uint32_t mode = look(s, path, true, &ignored);
+	bool now = mode != 0;
+
+	if (!now)
+		mode = look(s, path, false, &ignored);
+	return S_ISLNK(mode) ? resolve_links(s, path, now, &chain) : mode;
+}
+
 /* For people: in the root, in the home directory, or elsewhere. */
 static char *shown_path(const struct ref_search *s, const char *path)
 {
@@ -258,32 +272,38 @@ static void search_file(struct ref_search *s, const char *path,
 static void search_dir(struct ref_search *s, const char *path, const char *name,
 		       size_t levels, size_t most);
 
-/* Adds all files on the way to the path's end. Returns the mode there. */
-static uint32_t add_chain(const struct ref_source *src, const char *path,
-			  bool now)
+static void add_end(const struct ref_source *src, const char *end,
+		    uint32_t mode)
 {
-	AUTO(names) struct names chain = {0};
-	uint32_t mode = resolve_links(src->s, path, now, &chain);
-	const char *end = chain.count ? chain.items[chain.count - 1] : path;
-	size_t i;
+	enum risk_as as = AS_NAME;
+	const struct risk_rule *rule =
+		src->named ? risk_name_rule(src->named, &as) : src->rule;
 
-	for (i = 0; i < chain.count; i++)
-		add_ref(src, chain.items[i],
-			i + 1 == chain.count && S_ISDIR(mode), src->named);
-	if (S_ISDIR(mode) && src->named &&
-	    !is_searched(src->s, end, src->rule->level))
+	if (S_ISREG(mode) && (src->named || src->depth < DEPTH_MAX))
+		search_file(src->s, end, src->named ?: end,
+			    src->named ? NULL : src, rule, as);
+	else if (S_ISDIR(mode) && src->named &&
+		 !is_searched(src->s, end, src->rule->level))
 		search_dir(src->s, end, src->named, 2, 100);
-	if (!S_ISREG(mode))
-		return mode;
-	if (src->named) {
-		enum risk_as as = AS_NAME;
-		const struct risk_rule *rule = risk_name_rule(src->named, &as);
+}
 
-		search_file(src->s, end, src->named, NULL, rule, as);
-	} else if (src->depth < DEPTH_MAX) {
-		search_file(src->s, end, end, src, src->rule, AS_NAME);
+/* Adds all files on the way to the path's end, and searches what is there. */
+static void add_chain(const struct ref_source *src, const char *path)
+{
+	int now;
+
+	for (now = 0; now < 2; now++) {
+		AUTO(names) struct names chain = {0};
+		uint32_t mode = resolve_links(src->s, path, now, &chain);
+		size_t i;
+
+		for (i = 0; i < chain.count; i++)
+			add_ref(src, chain.items[i],
+				i + 1 == chain.count && S_ISDIR(mode),
+				src->named);
+		if (chain.count)
+			add_end(src, chain.items[chain.count - 1], mode);
 	}
-	return mode;
 }
 
 /* --- the words of a command --- */
@@ -302,34 +322,34 @@ static bool is_defined(const char *list, const char *word)
 	return false;
 }
 
+/* The name of the files in a directory that PATH gets. */
+static const char path_dir[] = "@bin";
+
 static void begin_command(struct ref_source *src)
 {
+	if (src->named == path_dir)
+		src->named = NULL;
 	src->program = src->reader = src->file = src->module = false;
-	src->dir = src->enter = false;
+	src->dir = src->enter = src->scripts = false;
 }
 
-/* A file that is there: true if it was added. role: the program itself. */
+/* Whether the path is a file that the command executes, or is to read. role: it
+ * is the program itself. */
 static bool try_path(struct ref_source *src, const char *path, bool role)
 {
-	bool any = false;
-	int now;
+	uint32_t mode = look_end(src->s, path);
+	bool executed = src->file || mode & 0111 ||
+			(role && (!src->code || is_defined("code", path)));
 
-	for (now = 0; now < 2; now++) {
-		AUTO(buf) struct buf ignored = {0};
-		AUTO(names) struct names chain = {0};
-		uint32_t mode = look(src->s, path, now, &ignored);
-
-		if (S_ISLNK(mode))
-			mode = resolve_links(src->s, path, now, &chain);
-		if (S_ISREG(mode) &&
-		    (role || src->file || src->reads || mode & 0111))
-			any |= add_chain(src, path, now) != 0;
-		else if (S_ISDIR(mode) && (src->dir || src->named_dir))
-			any |= add_chain(src, path, now) != 0;
-		else if (S_ISDIR(mode) && src->enter)
-			names_add(&src->bases, path);
-	}
-	return any;
+	if (S_ISDIR(mode) && (src->enter || src->value))
+		names_add(&src->bases, path);
+	if (S_ISDIR(mode) ? !src->dir && !src->named_dir
+			  : !S_ISREG(mode) ||
+				    (!src->reads &&
+				     (!executed || is_defined("data", path))))
+		return false;
+	add_chain(src, path);
+	return true;
 }
 
 static bool try_word(struct ref_source *src, const char *word, bool role)
@@ -350,10 +370,12 @@ static bool try_word(struct ref_source *src, const char *word, bool role)
 
 		return home && try_path(src, path, role);
 	}
-	for (i = 0; i < src->bases.count && i < 8; i++) {
-		/* Settings may begin at the project with a slash. */
-		auto_free char *path = absolute_path(
-			src->bases.items[i], word + (i && *word == '/'));
+	any = *word == '/' && try_path(src, word, role);
+	/* Settings may begin at the project with a slash. */
+	for (i = 0; !(*word == '/' && any) && i < src->bases.count && i < 8;
+	     i++) {
+		auto_free char *path = absolute_path(src->bases.items[i],
+						     word + (*word == '/'));
 
 		any |= try_path(src, path, role);
 		for (k = 0; !any && (role || src->file || src->reads) &&
@@ -364,8 +386,6 @@ static bool try_word(struct ref_source *src, const char *word, bool role)
 
 			any |= try_path(src, longer, role);
 		}
-		if (*word == '/' && (i || any))
-			break;
 	}
 	return any;
 }
@@ -380,7 +400,36 @@ static void take_module(struct ref_source *src, const char *word)
 		*dot = '/';
 	if (*path)
 		(void)try_word(src, path, true);
-	src->module = false;
+	src->module = src->file = false;
+}
+
+static void search_line(struct ref_source *src, const char *line);
+
+/* A script of package.json that npm runs by its name. */
+static void take_script(struct ref_source *src, const char *name)
+{
+	const struct risk_tree *tree = src->s->tree;
+	auto_free char *place = mem_printf("scripts.%s", name);
+	size_t bases = src->bases.count, i, k;
+
+	begin_command(src);
+	src->depth++;
+	for (i = 0; src->depth <= DEPTH_MAX && i < 2 * bases; i++) {
+		auto_free char *path =
+			path_join(src->bases.items[i / 2], "package.json");
+		AUTO(risk_lines) struct risk_lines lines = {0};
+		AUTO(buf) struct buf bytes = {0};
+		struct err ignored;
+
+		if (tree->read(tree->arg, path, i % 2, &bytes) &&
+		    risk_lines_parse(SETTINGS_JSON, &bytes, &lines, &ignored) >
+			    0)
+			for (k = 0; k < lines.count; k++)
+				if (strcmp(lines.items[k].path, place) == 0)
+					search_line(src, lines.items[k].text);
+	}
+	src->depth--;
+	begin_command(src);
 }
 
 /* Whether the program of a command, or what stands in front of one, was read.
@@ -397,52 +446,61 @@ static void take_program(struct ref_source *src, const char *word)
 	src->reader = is_defined("readers", name);
 	src->file = is_defined("interpreters", name);
 	src->dir = is_defined("directories", name);
+	if (is_defined("paths", name)) {
+		src->dir = true;
+		src->named = path_dir;
+	}
 	src->enter = strcmp(name, "cd") == 0;
-	src->module = src->code && (strcmp(name, "import") == 0 ||
-				    strcmp(name, "from") == 0);
+	src->scripts = is_defined("runners", name);
+	src->module =
+		src->code && src->rule->level == RISK_CRITICAL &&
+		(strcmp(name, "import") == 0 || strcmp(name, "from") == 0);
 }
 
-/* variable: the word began with one. value: it stands behind "=". */
-static void take_word(struct ref_source *src, const char *word, bool variable,
-		      bool value)
+/* A file that a program loads, "./x". A program of a routine command loads the
+ * project itself. */
+static bool is_import(const struct ref_source *src, const char *word)
 {
-	bool first = !src->program && !value, path = strchr(word, '/') != NULL;
+	return src->rule->level == RISK_CRITICAL && *word == '.';
+}
+
+static void take_word(struct ref_source *src, const char *word)
+{
+	bool first = !src->program && !src->value, path = strchr(word, '/');
 	const char *star = strchr(word, '*');
 
-	if (*word == '-') {
-		src->file |= strcmp(word, "-f") == 0;
-		src->module |= strcmp(word, "-m") == 0;
-		return;
-	}
-	if (src->module) {
+	if (src->module && *word != '-') {
 		take_module(src, word);
 		return;
 	}
-	if (src->prose && *word++ != '@')
+	if (src->scripts && strncmp(word, "run", 3) != 0 && *word != '-' &&
+	    !strpbrk(word, "/.")) {
+		take_script(src, word);
 		return;
-	if (variable && *word == '/')
-		word++;
+	}
+	src->file |= strcmp(word, "-f") == 0 || (first && !*word);
+	src->module |= strcmp(word, "-m") == 0;
 	/* A variable may be any program. */
-	if (first && !*word)
-		src->program = src->file = true;
-	if (!*word || (src->reader && !src->reads))
+	src->program |= first && !*word;
+	if (!*word || *word == '-' || (src->reader && !src->reads) ||
+	    (src->prose && *word++ != '@'))
 		return;
-	if (star && src->rule->level == RISK_CRITICAL) {
+	if (src->variable && *word == '/')
+		word++;
+	if (star && path && src->rule->level == RISK_CRITICAL) {
 		auto_free char *dir = mem_strndup(word, (size_t)(star - word));
 		bool was = src->dir;
 
 		src->dir = true;
-		if (strchr(dir, '/'))
-			(void)try_word(src, dir, false);
+		(void)try_word(src, dir, false);
 		src->dir = was;
-	} else if ((path || src->file || src->reads || src->dir ||
-		    src->enter) &&
+	} else if ((path || src->file || src->reads || src->dir || src->enter ||
+		    src->value) &&
 		   try_word(src, word,
-			    (first && path && !src->code) ||
-				    (src->code && *word == '.'))) {
+			    src->code ? is_import(src, word) : first && path)) {
 		src->file = false;
 	}
-	if (!value)
+	if (!src->value)
 		take_program(src, word);
 }
 
@@ -471,36 +529,42 @@ static const char *skip_variable(const char *at)
 }
 
 /* One word; returns its end. */
-static const char *read_word(struct ref_source *src, const char *at, bool value)
+static const char *read_word(struct ref_source *src, const char *at)
 {
 	AUTO(buf) struct buf word = {0};
-	bool variable = false;
+
+	src->variable = false;
 
 	while (*at && !strchr(" \t,[]<>=;|&()`{}!", *at)) {
 		const char *end = *at == '$' ? skip_variable(at) : NULL;
 
+		/* The home directory, as units of systemd have it. */
+		if (!word.len && strncmp(at, "%h/", 3) == 0)
+			end = at + 2;
 		if (*at == '$' && !end) {
 			begin_command(src);
 			return at + 2;
 		}
-		if (end && (strncmp(at, "$HOME/", 6) == 0 ||
+		if (end && (*at == '%' || strncmp(at, "$HOME/", 6) == 0 ||
 			    strncmp(at, "${HOME}/", 8) == 0))
 			buf_add_char(&word, '~');
 		else if (end)
-			variable |= !word.len;
+			src->variable |= !word.len;
 		else if (*at == '\\' && at[1])
 			buf_add_char(&word, *++at);
 		else if ((*at == '"' || *at == '\'') && at[1] != '/' &&
-			 (word.len || variable))
+			 (word.len || src->variable))
 			break;
 		else if (*at != '"' && *at != '\'')
 			buf_add_char(&word, *at);
 		at = end ? end : at + 1;
 	}
 	/* The name in front of "=" or ":" is none of a file. */
-	if (*at == '=' || (word.len && buf_text(&word)[word.len - 1] == ':'))
-		return at;
-	take_word(src, buf_text(&word), variable, value);
+	if (word.len && buf_text(&word)[word.len - 1] == ':')
+		begin_command(src);
+	else if (*at != '=')
+		take_word(src, buf_text(&word));
+	src->value = *at == '=';
 	return at;
 }
 
@@ -508,6 +572,7 @@ static void search_line(struct ref_source *src, const char *line)
 {
 	const char *at = line;
 
+	src->value = src->variable = false;
 	if (strncmp(at, "//", 2) == 0)
 		return;
 	while (*at) {
@@ -520,9 +585,10 @@ static void search_line(struct ref_source *src, const char *line)
 			begin_command(src);
 			at++;
 		} else if (strchr(" \t,[]<>=\"':", *at)) {
+			src->value &= *at != ' ';
 			at++;
 		} else {
-			at = read_word(src, at, at > line && at[-1] == '=');
+			at = read_word(src, at);
 		}
 	}
 }
@@ -559,6 +625,23 @@ static bool continues_command(const struct risk_lines *lines, const char *last,
 	return (lines->keyed && strcmp(last, path) == 0) ||
 	       (path_ends(path, "args") && strncmp(last, path, parent) == 0 &&
 		!strchr(last + parent, '.'));
+}
+
+/* A value of git's configuration without its quotes. */
+static char *git_value(const char *line)
+{
+	const char *at = strchr(line, '=');
+	AUTO(buf) struct buf value = {0};
+
+	at = at ? at + 1 : "";
+	for (at += strspn(at, " \t"); *at; at++) {
+		if (*at == '\\' && at[1])
+			at++;
+		else if (*at == '"')
+			continue;
+		buf_add_char(&value, *at);
+	}
+	return buf_take_text(&value);
 }
 
 static void search_lines(struct ref_source *src, const struct rule *rule,
@@ -598,7 +681,14 @@ static void search_lines(struct ref_source *src, const struct rule *rule,
 		src->file |= path_ends(line->path, "args");
 		last = line->path;
 		src->enter |= strcmp(rule->rule.id, "enters") == 0;
-		search_line(src, text);
+		if (src->reads && format == SETTINGS_GIT) {
+			auto_free char *value = git_value(line->text);
+
+			src->value = src->variable = false;
+			take_word(src, value);
+		} else {
+			search_line(src, text);
+		}
 		joined = len && text[len - 1] == '\\';
 	}
 	src->reads = src->named_dir = src->prose = false;
@@ -667,8 +757,10 @@ static void search_file(struct ref_search *s, const char *path,
 	src.by = by;
 	src.depth = from ? from->depth + 1 : 0;
 	names_add(&src.bases, dir);
-	names_add(&src.bases, s->tree->root);
-	if (s->top && strcmp(s->top, s->tree->root) != 0)
+	/* A package's scripts run in its directory. */
+	if (as != AS_NPM)
+		names_add(&src.bases, s->tree->root);
+	if (as != AS_NPM && s->top && strcmp(s->top, s->tree->root) != 0)
 		names_add(&src.bases, s->top);
 	for (now = 0; now < 2; now++) {
 		AUTO(buf) struct buf bytes = {0};
@@ -688,7 +780,6 @@ static void search_entry(struct ref_search *s, const char *path,
 	const struct risk_rule *rule = risk_name_rule(name, &as);
 	struct ref_source src = {.s = s, .path = path, .named = name};
 	auto_free char *by = NULL;
-	int now;
 
 	if (!rule && S_ISLNK(mode))
 		rule = risk_link_rule(name);
@@ -701,8 +792,7 @@ static void search_entry(struct ref_search *s, const char *path,
 	}
 	src.by = by = shown_path(s, path);
 	src.rule = rule;
-	for (now = 0; now < 2; now++)
-		(void)add_chain(&src, path, now);
+	add_chain(&src, path);
 }
 
 /* --- directories --- */
@@ -774,7 +864,6 @@ static void search_git(struct ref_search *s, const char *dir)
 	auto_free char *main_dir =
 		common ? absolute_path(git, common) : mem_strdup(git);
 	auto_free char *hooks = path_join(main_dir, "hooks");
-	AUTO(names) struct names chain = {0};
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
@@ -863,8 +952,13 @@ void risk_refs_find(const struct risk_tree *tree, char *const *changed,
 		search_dir(&s, tree->root, "", WALKED_LEVELS, WALKED_MAX);
 	}
 	s.walked = 0;
-	if (tree->home && *tree->home)
+	if (tree->home && *tree->home) {
+		auto_free char *git =
+			path_join(tree->home, ".config/git/config");
+
 		risk_each_critical_name(search_home_name, &s);
+		search_entry(&s, git, ".gitconfig", S_IFREG, true);
+	}
 	for (i = 0; changed[i]; i++) {
 		auto_free char *path = path_join(tree->root, changed[i]);
 		AUTO(buf) struct buf ignored = {0};

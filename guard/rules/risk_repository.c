@@ -46,56 +46,12 @@ static bool is_repository(const struct risk_file *f, const char *dir)
 		f->exists(f->arg, common));
 }
 
-/* A value without its quotes. */
-static char *config_value(const char *line)
-{
-	const char *at = strchr(line, '=');
-	AUTO(buf) struct buf value = {0};
-
-	at = at ? at + 1 : "";
-	for (at += strspn(at, " \t"); *at; at++) {
-		if (*at == '\\' && at[1])
-			at++;
-		else if (*at == '"')
-			continue;
-		buf_add_char(&value, *at);
-	}
-	return buf_take_text(&value);
-}
-
-char *risk_hooks_dir(const struct buf *config)
-{
-	AUTO(risk_lines) struct risk_lines lines = {0};
-	auto_free char *dir = NULL;
-	size_t len, i;
-
-	risk_lines_split(SETTINGS_GIT, config, &lines);
-	for (i = 0; i < lines.count; i++) {
-		if (strcasecmp(lines.items[i].path, "core.hooksPath") != 0 ||
-		    !strchr(lines.items[i].text, '='))
-			continue;
-		free(dir);
-		dir = config_value(lines.items[i].text);
-	}
-	while (dir && strncmp(dir, "./", 2) == 0)
-		memmove(dir, dir + 2, strlen(dir) - 1);
-	len = dir ? strlen(dir) : 0;
-	while (len && dir[len - 1] == '/')
-		dir[--len] = '\0';
-	if (!len || *dir == '/' || *dir == '~' || strcmp(dir, ".") == 0 ||
-	    path_has_part(dir, ".."))
-		return NULL;
-	return TAKE(dir);
-}
-
 char *risk_repository_path(const struct risk_file *f)
 {
 	/* In a .git only those of submodules, whose names may have slashes. */
 	size_t own = path_part_end(f->path, ".git");
 	const char *slash = f->path + own;
 
-	if (f->hooks && path_below(f->path, f->hooks))
-		return path_join(".git/hooks", path_rest(f->path, f->hooks));
 	if (!f->exists || (own && strncmp(slash, "/modules/", 9) != 0))
 		return NULL;
 	if (!own && is_obeyed(f->path) && is_repository(f, ""))

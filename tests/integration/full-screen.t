@@ -606,7 +606,7 @@ ok 'without the change that got no consent' \
 screen 80 24 'guard review'
 shown ' A !! hooks/pre-commit'
 keys A
-shows 'A gives no consent' '0 changes taken, 1 needs an answer of its own'
+shows 'A gives no consent' 'not yet: decide first on 1 deleted or dangerous file'
 keys C
 shows 'the menu says that nothing is taken' 'Nothing is taken yet'
 keys Escape

@@ -96,21 +96,28 @@ for f in fsmonitor clean textconv alias merge; do
 done
 want '!!' g/from-included g/included
 
-# --- a directory of hooks by its absolute path ---
-mkdir -p "$HOME/other"
+# --- a directory of hooks by its absolute path, a link to it, and a link in it ---
+mkdir -p gh/dir
+script gh/dir/pre-rebase gh/target
+ln -s dir gh/link
+ln -s ../target gh/dir/post-rewrite
+git config core.hooksPath "$p/gh/link"
+want '!!' gh/dir/pre-rebase .git/config
+want '!!' gh/target gh/link/post-rewrite
 
 # --- direnv, agents, editors, containers ---
 script e/direct
 plain e/env e/sourced
-mkdir -p e/bin
-script e/bin/tool
+script e/path/git e/path/own
 put .envrc <<'END'
 source_env e/env
 . $PWD/e/sourced
 e/direct
-PATH_add e/bin
+PATH_add e/path
 END
-for f in env sourced direct bin/tool; do
+want '!' e/path/git .envrc
+want '' e/path/own ''
+for f in env sourced direct; do
 	want '!!' e/$f .envrc
 done
 plain m/server.js m/args.py m/dir/index.js
@@ -152,7 +159,10 @@ script k/husky k/local k/left
 plain k/lint.js
 put .husky/pre-commit <<'END'
 k/husky
-node k/lint.js
+node k/lint.js n/read.json
+npm run lint
+npm run loop
+VAR="n/value"
 END
 put .pre-commit-config.yaml <<'END'
 repos:
@@ -172,14 +182,19 @@ want '!' k/husky .husky/pre-commit
 want '!' k/lint.js .husky/pre-commit
 want '!' k/local .pre-commit-config.yaml
 want '!' k/left lefthook.yml
-plain n/install.js pkg/n/prepare.js
+plain n/install.js pkg/n/prepare.js n/lint.js n/read.json pkg/own.js own.js
 put package.json <<'END'
-{"scripts": {"postinstall": "node n/install.js"}}
+{"scripts": {"postinstall": "node n/install.js", "lint": "node n/lint",
+  "loop": "npm run loop", "other": "node own.js"}}
 END
 put pkg/package.json <<'END'
-{"scripts": {"prepare": "node ./n/prepare"}}
+{"scripts": {"prepare": "node ./n/prepare && node own.js"}}
 END
 want '!' n/install.js package.json
+want '!' n/lint.js .husky/pre-commit
+want '!' pkg/own.js pkg/package.json
+want '' own.js ''
+want '' n/read.json ''
 want '!' pkg/n/prepare.js pkg/package.json
 script c/step c/long c/moved
 plain c/action/action.yml
@@ -208,15 +223,22 @@ include k/rules
 END
 
 # --- start files of the home ---
+home_wants() {
+	want '!!' "$1" "~/$2"
+}
 plain dot/rc dot/aliases
 ln -sf "$p/dot/rc" "$HOME/.bashrc"
 echo ". ~/project/dot/aliases" >"$HOME/.zshrc"
-want '!!' dot/rc '~/.bashrc'
-want '!!' dot/aliases '~/.zshrc'
-mkdir -p "$HOME/.local/bin"
+home_wants dot/rc .bashrc
+home_wants dot/aliases .zshrc
+mkdir -p "$HOME/.local/bin" "$HOME/.config/systemd/user"
+script dot/unit
+printf '[Service]\nExecStart=%%h/project/dot/unit\n' \
+	>"$HOME/.config/systemd/user/x.service"
+home_wants dot/unit .config/systemd/user/x.service
 script dot/tool
 ln -s ../../project/dot/tool "$HOME/.local/bin/tool"
-want '!!' dot/tool '~/.local/bin/tool'
+home_wants dot/tool .local/bin/tool
 
 cut -f 2 "$table" >"$T/paths"
 guard run -q --name refs -- sh -c '
@@ -235,7 +257,7 @@ while IFS= read -r line; do
 	is "$(grep -x "[!]*$tab$path" "$T/marks")" "$mark$tab$path" \
 		"$path is marked '$mark' for ${by:-nothing}"
 	case $path in
-	agent/* | e/bin/*) ;;
+	agent/* | gh/dir/*) ;;
 	*) is "$(grep -x "[!]*$tab$path.twin" "$T/marks")" "$tab$path.twin" \
 		"$path.twin is not marked" ;;
 	esac

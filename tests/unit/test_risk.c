@@ -294,54 +294,6 @@ static void a_repository_is_known_by_its_content(void **state)
 	assert_true(level_in_repository("vendor/lib/refs/heads/x") < RISK_HIGH);
 }
 
-static void the_directory_of_core_hooks_path_has_hooks(void **state)
-{
-	static const struct {
-		const char *config, *dir;
-	} cases[] = {
-		{"[core]\n\thooksPath = scripts/hooks\n", "scripts/hooks"},
-		{"[core]\n\thookspath = \"./a b/\"\n", "a b"},
-		{"[CORE] hooksPath=x\n", "x"},
-		{"[core]\n\thooksPath = x\n\thooksPath = y\n", "y"},
-		{"[core]\n\thooksPath = /x\n", NULL},
-		{"[core]\n\thooksPath = ../x\n", NULL},
-		{"[core]\n\thooksPath = .\n", NULL},
-		{"[core \"x\"]\n\thooksPath = x\n", NULL},
-		{"", NULL},
-	};
-	struct sides s = {"x", "y"};
-	struct risk_file f = {
-		.path = "scripts/hooks/pre-commit",
-		.hooks = "scripts/hooks",
-		.old_mode = FILE_MODE,
-		.now_mode = FILE_MODE,
-		.old_size = 1,
-		.now_size = 1,
-		.read = read_side,
-		.arg = &s,
-	};
-	AUTO(risks) struct risks in = {0}, beside = {0};
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		AUTO(buf) struct buf config = {0};
-		auto_free char *dir = NULL;
-
-		buf_add_text(&config, cases[i].config);
-		dir = risk_hooks_dir(&config);
-		if (!dir || !cases[i].dir)
-			assert_ptr_equal(dir, cases[i].dir);
-		else
-			assert_string_equal(dir, cases[i].dir);
-	}
-	risk_judge_critical(&f, &in);
-	assert_string_equal(in.items[0].id, "git-hook");
-	f.path = "scripts/hooks-x/pre-commit";
-	risk_judge_critical(&f, &beside);
-	assert_int_equal(beside.count, 0);
-}
-
 /* A root with links alone; the directories of other tools are outside. */
 static uint32_t look_at_links(void *arg, const char *path, bool now,
 			      struct buf *target)
@@ -892,7 +844,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_place_of_a_root_counts_for_its_files),
-		cmocka_unit_test(the_directory_of_core_hooks_path_has_hooks),
 		cmocka_unit_test(a_file_has_the_names_of_the_links_to_it),
 		cmocka_unit_test(
 			a_link_in_place_of_a_known_directory_is_judged_by_its_files),
