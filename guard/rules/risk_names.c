@@ -166,6 +166,9 @@ bool risk_pattern_matches(const char *pattern, const char *path)
 	bool deep = strchr(pattern, '/') != NULL;
 	const char *at = path;
 
+	if (*pattern == '/')
+		return !strchr(path, '/') && len > 1 &&
+		       match_pattern_at(pattern + 1, len - 1, path);
 	for (;;) {
 		if (len && (deep || !strchr(at, '/')) &&
 		    match_pattern_at(pattern, len, at))

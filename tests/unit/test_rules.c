@@ -1207,6 +1207,16 @@ static bool check_glob(const struct rule *rule, const char *glob, size_t len)
 	return false;
 }
 
+static void a_slash_in_front_means_the_top(void **state)
+{
+	(void)state;
+	assert_true(risk_pattern_matches("/[A-Z][A-Z]*.md", "NOTES.md"));
+	assert_false(risk_pattern_matches("/[A-Z][A-Z]*.md", "x/NOTES.md"));
+	assert_false(risk_pattern_matches("/[A-Z][A-Z]*.md", "Notes.md"));
+	assert_false(risk_pattern_matches("/", "a"));
+	assert_true(risk_pattern_matches("a/*.md", "x/a/b.md"));
+}
+
 static void no_glob_is_behind_one_of_an_earlier_rule(void **state)
 {
 	const struct rule_list *l = rule_list_shipped(RULES_NAMES);
@@ -1312,6 +1322,7 @@ int main(void)
 		cmocka_unit_test(the_users_rules_are_judged_like_others),
 		cmocka_unit_test(a_line_that_is_no_rule_is_an_error),
 		cmocka_unit_test(each_rule_fires_for_its_samples_alone),
+		cmocka_unit_test(a_slash_in_front_means_the_top),
 		cmocka_unit_test(no_glob_is_behind_one_of_an_earlier_rule),
 		cmocka_unit_test(each_class_has_a_word),
 		cmocka_unit_test(an_id_has_one_level),
