@@ -2,6 +2,7 @@
 # Files that only commits of a run have are named, and asked for if critical:
 # the index, other branches and the objects hold what the work tree does not
 # show. Each beside a twin whose bytes the work tree has.
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
