@@ -26,6 +26,9 @@
 #define GIT ".git"
 #define MODULES "modules"
 
+/* Copied without a question. */
+#define ASK_ABOVE (4ull << 30)
+
 static const struct entry empty = {.mode = S_IFDIR | 0700};
 
 static void repository_free(struct importer_repository *r)
@@ -130,6 +133,7 @@ static int open_changed(struct opening *o, struct importer_repository *r,
 		.run_id = id,
 		.local = r->missing,
 		.check = o->check,
+		.most = o->check && !o->c->copies_large ? ASK_ABOVE : 0,
 	};
 	const struct gitimport_list *list;
 	char *at;
@@ -232,7 +236,7 @@ static int add_repository(struct opening *o, const char *path, struct err *err)
 	if (got > 0 && S_ISDIR(r.now.mode)) {
 		got = open_changed(o, &r, err);
 		/* No commit of the project names one of it. */
-		if (got < 0 && o->check && !module) {
+		if (got < 0 && got != -EFBIG && o->check && !module) {
 			report_warning("its commits are skipped: %s",
 				       err->text);
 			got = 0;

@@ -219,6 +219,15 @@ void apply_report_branches(const struct apply_commits *ac, const char *verb,
 
 	for (i = 0; i < ac->moves.count; i++)
 		report_move(&ac->moves.items[i], verb, creates);
+	for (i = 0; i < ac->importer.items.count; i++) {
+		const struct gitimport_list *list =
+			gitimport_listed(ac->importer.items.items[i].im);
+
+		if (list->objects && ac->moves.count)
+			report_note("with %s of git, %s",
+				    text_count(list->objects, "object"),
+				    text_size(list->bytes));
+	}
 }
 
 static bool is_moved(const struct apply_commits *ac,

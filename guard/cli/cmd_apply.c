@@ -303,6 +303,23 @@ static int print_plans(struct apply *a, struct err *err)
 	return 0;
 }
 
+/* STATUS_REFUSED: the user does not want to copy so many git objects. */
+static int make_commits(struct apply *a, struct err *err)
+{
+	struct context *c = a->in.c;
+	int got;
+
+	c->copies_large = a->o->yes;
+	got = apply_commits_make(&a->in, &a->commits, err);
+	if (got != -EFBIG)
+		return got;
+	output_warn("%s", err->text);
+	if (!output_confirm(false, "guard: copy them?"))
+		return STATUS_REFUSED;
+	c->copies_large = true;
+	return apply_commits_make(&a->in, &a->commits, err);
+}
+
 /* Into a branch: neither the project nor the run's state changes. */
 static int commit_only(struct apply *a, struct err *err)
 {
@@ -316,8 +333,10 @@ static int commit_only(struct apply *a, struct err *err)
 			    "no other paths");
 	a->in.consent.off = true;
 	a->consent.resolve = RESOLVE_THEIRS;
-	if (apply_commits_make(&a->in, &a->commits, err) < 0 ||
-	    apply_consent_plan(&a->consent, err) < 0)
+	got = make_commits(a, err);
+	if (got > 0)
+		return got;
+	if (got < 0 || apply_consent_plan(&a->consent, err) < 0)
 		return -err->num;
 	changeset_unlock(&a->in.change);
 	judged_run_end(a->in.p, &a->consent.judged);
@@ -369,8 +388,10 @@ static int plan_and_execute(struct apply *a, struct err *err)
 	/* --commits refuses, and names them. */
 	if (!a->o->commits)
 		apply_report_head(&a->in.p->session);
-	if (apply_commits_make(&a->in, &a->commits, err) < 0 ||
-	    apply_consent_plan(&a->consent, err) < 0)
+	got = make_commits(a, err);
+	if (got > 0)
+		return got;
+	if (got < 0 || apply_consent_plan(&a->consent, err) < 0)
 		return -err->num;
 	judged_run_end(a->in.p, &a->consent.judged);
 	if (print_plans(a, err) < 0)

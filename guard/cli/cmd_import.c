@@ -236,6 +236,24 @@ static int import_listed(struct context *c, struct session *s,
 	return STATUS_OK;
 }
 
+/* STATUS_REFUSED: the user does not want such a large copy. */
+static int open_commits(struct context *c, struct session *s,
+			const struct options *o, struct importer *imp,
+			struct err *err)
+{
+	int got;
+
+	c->copies_large = o->yes;
+	got = importer_open(c, s, true, imp, err);
+	if (got != -EFBIG)
+		return got;
+	output_warn("%s", err->text);
+	if (!output_confirm(false, "guard: copy them?"))
+		return STATUS_REFUSED;
+	c->copies_large = true;
+	return importer_open(c, s, true, imp, err);
+}
+
 int cmd_import(const struct options *o, struct context *c, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
@@ -265,8 +283,10 @@ int cmd_import(const struct options *o, struct context *c, struct err *err)
 	if (recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
-	if (importer_open(c, &p.session, true, &imp, err) < 0 ||
-	    commit_files_find(c, &p.session, &imp, &files, err) < 0)
+	got = open_commits(c, &p.session, o, &imp, err);
+	if (got > 0)
+		return got;
+	if (got < 0 || commit_files_find(c, &p.session, &imp, &files, err) < 0)
 		return err_context(err, "nothing imported from run %s",
 				   p.session.id);
 	if (!o->json && !(output_is_quiet() && o->yes)) {

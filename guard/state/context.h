@@ -25,6 +25,8 @@ struct context {
 	/* recover_project() rolls back also a transaction that it could
 	 * finish. */
 	bool roll_back;
+	/* The user agreed to copy git objects of any size. */
+	bool copies_large;
 };
 
 /* Initial value of a struct context; context_free() may always be called. */

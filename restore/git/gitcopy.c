@@ -67,6 +67,24 @@ static int make_folder(int dirfd, const char *name, struct err *err)
 	return 0;
 }
 
+static bool is_copied(const char *path, const struct entry *e)
+{
+	return e && S_ISREG(e->mode) && is_object_file(path) &&
+	       !(e->flags & ENTRY_INCOMPLETE);
+}
+
+static int count_file(void *arg, const char *path, const struct entry *old,
+		      const struct entry *e, struct err *err)
+{
+	uint64_t *bytes = arg;
+
+	(void)old;
+	(void)err;
+	if (is_copied(path, e))
+		*bytes += e->size;
+	return 0;
+}
+
 static int copy_file(void *arg, const char *path, const struct entry *old,
 		     const struct entry *e, struct err *err)
 {
@@ -75,8 +93,7 @@ static int copy_file(void *arg, const char *path, const struct entry *old,
 	auto_close int fd = -1;
 
 	(void)old;
-	if (!e || !S_ISREG(e->mode) || !is_object_file(path) ||
-	    e->flags & ENTRY_INCOMPLETE)
+	if (!is_copied(path, e))
 		return 0;
 	c->files++;
 	c->bytes += e->size;
@@ -147,17 +164,27 @@ static int find_objects(struct store *store, const struct entry *root,
 
 int gitcopy_make(struct store *store, const struct entry *base,
 		 const struct entry *result, const char *git, int dirfd,
-		 const char *name, uint64_t *ret_bytes, struct err *err)
+		 const char *name, uint64_t most, uint64_t *ret_bytes,
+		 struct err *err)
 {
 	AUTO(entry) struct entry old = {0}, now = {0};
 	struct copy c = {.store = store};
 	auto_close int run = -1;
 	auto_close int dir = -1;
 	struct statvfs fs;
+	uint64_t total = 0;
 
 	if (find_objects(store, base, &old, err) < 0 ||
-	    find_objects(store, result, &now, err) < 0)
+	    find_objects(store, result, &now, err) < 0 ||
+	    (most &&
+	     tree_diff(store, old.mode ? &old : NULL, now.mode ? &now : NULL,
+		       count_file, &total, err) < 0))
 		return -err->num;
+	if (most && total > most)
+		return fail(err, EFBIG,
+			    "the run's git objects have %s, which have to be "
+			    "copied (-y agrees)",
+			    text_size(total));
 	if (make_folder(dirfd, name, err) < 0)
 		return -err->num;
 	dir = fd_open_dir(dirfd, name);

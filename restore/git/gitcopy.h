@@ -14,11 +14,13 @@
  * .git directory, absolute. base, result: the directory before and after the
  * run; object files that base has are skipped (NULL: none is). Only plain files
  * that have the name of an object or a pack are taken: *ret_bytes of them.
- * -E2BIG, -ENOSPC: too much.
+ * -E2BIG, -ENOSPC: too much; -EFBIG: more than `most` bytes, if it is not 0,
+ * and nothing is copied.
  */
 int gitcopy_make(struct store *store, const struct entry *base,
 		 const struct entry *result, const char *git, int dirfd,
-		 const char *name, uint64_t *ret_bytes, struct err *err);
+		 const char *name, uint64_t most, uint64_t *ret_bytes,
+		 struct err *err);
 
 /* Adds the directories in which git looks for objects of the user's repository:
  * its own and those of its alternates. */

@@ -517,8 +517,9 @@ static int open_copy(const struct gitimport_job *job, const struct entry *base,
 	im->copy = mem_strdup(job->copy);
 	if (dirtree_remove(job->dirfd, job->copy, err) < 0)
 		return -err->num;
-	im->run.dirfd = gitcopy_make(job->store, base, job->now, job->to,
-				     job->dirfd, job->copy, &bytes, err);
+	im->run.dirfd =
+		gitcopy_make(job->store, base, job->now, job->to, job->dirfd,
+			     job->copy, job->most, &bytes, err);
 	if (im->run.dirfd < 0)
 		return -err->num;
 	im->run.seconds = gitrun_seconds(bytes);

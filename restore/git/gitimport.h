@@ -54,11 +54,12 @@ struct gitimport_job {
 	const char *run_id; /* the prefix is refs/guard/ and this */
 	bool local; /* list nothing if the run only cloned the repository */
 	bool check;
+	uint64_t most; /* bytes of objects; 0: any */
 };
 
 /*
  * -EBADMSG: git refuses an object of the run, and why; -ENODATA: an object is
- * missing; -E2BIG: too much; -ETIMEDOUT: git took too long; -ENOTSUP: a kind of
+ * missing; -EFBIG: more than `most`; -E2BIG: too much; -ETIMEDOUT: git took too long; -ENOTSUP: a kind of
  * repository that libgit2 cannot handle; -ENOENT: git is not installed. *ret
  * is valid as long as the job's directory is open.
  */

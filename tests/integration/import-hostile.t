@@ -329,6 +329,23 @@ done
 is "$(echo "$names" | grep -c stash)" 0 \
 	'a ref named like a stash entry is not imported as one'
 
+# --- objects of any size ---
+used=$(du -sm "$state" | cut -f1)
+attempt 'commit large
+	for i in 0 1; do
+		truncate -s 3G .git/objects/pack/pack-${i}00000000000000000000000000000000000000a.pack
+	done'
+for cmd in import 'apply --commits'; do
+	# shellcheck disable=SC2086 # words
+	gives 1 "$cmd asks before it copies more than 4 GB" guard $cmd "$run"
+	says "$err" "the run's git objects have 6.4 GB, which have to be copied"
+	# shellcheck disable=SC2086 # words
+	gives 1 "$cmd -y copies them" guard $cmd -y "$run"
+	says "$err" "$refused"
+done
+ok 'no holes are filled' test "$(du -sm "$state" | cut -f1)" -lt $((used + 50))
+guard discard -y "$run" >/dev/null 2>&1 </dev/null
+
 # --- no Landlock ---
 attempt 'commit n1'
 gives 1 'import without Landlock is refused' \
