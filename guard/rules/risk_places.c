@@ -156,9 +156,8 @@ const char *risk_typed_name(const char *path, bool system)
 {
 	static const char *const dirs[] = {"bin",   ".bin",    "sbin",
 					   "shims", "Scripts", NULL};
-	static const char *const machine[] = {"/usr/bin/",	 "/bin/",
-					      "/usr/sbin/",	 "/sbin/",
-					      "/usr/local/bin/", NULL};
+	static const char *const machine[] = {
+		"/usr/bin/", "/bin/", "/usr/sbin/", "/usr/local/bin/", NULL};
 	const char *name = path_name(path);
 	auto_free char *dir = path_parent(path);
 	auto_free char *typed = NULL;

@@ -82,8 +82,8 @@ static struct hidden find_hidden(const char *text, size_t len)
 		} else if (c == 0x1f3f4) {
 			const size_t flag = flag_len(text + i + n, len - i - n);
 
-			/* Those of Great Britain, or a single one: more would
-			 * be a text. */
+			/* Flags of Great Britain, or a single other one: more
+			 * would be a text. */
 			if (!flag ||
 			    memcmp(text + i + n, "\U000e0067\U000e0062", 8) ==
 				    0 ||

@@ -314,6 +314,8 @@ static void letters_that_pass_for_others_are_escaped_in_their_word(void **state)
 		{"5\u00b5m \u00d7 3", NULL},
 		{"\u05e9\u05dc\u05d5\u05dd abc", NULL},
 		{"abc\u65e5\u672c", NULL},
+		{"\u0540\u0561\u0575\u0565\u0580\u0565\u0576.txt", NULL},
+		{"\u049b\u0430\u0437\u0430\u049b.txt", NULL},
 	};
 	size_t i;
 
@@ -337,8 +339,8 @@ static void letters_that_pass_for_others_are_escaped_in_their_word(void **state)
 	}
 }
 
-/* The letters around one that passes for another are read for each word, not
- * for each letter. */
+/* The letters around a look-alike are read for each word, not for each letter.
+ */
 static void a_long_word_is_judged_in_time(void **state)
 {
 	AUTO(buf) struct buf raw = {0}, b = {0};

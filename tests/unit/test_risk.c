@@ -632,7 +632,7 @@ static void programs_that_people_type_are_told(void **state)
 		{"bin/clang++-18", 0, program, "x", true},
 		/* This machine has it, and no rule. */
 		{"bin/cksum", 0, program, "x", true},
-		/* What tools put there, and other names. */
+		/* Programs that tools put there, and other names. */
 		{"node_modules/.bin/tsc", 0, link, "../t/bin/tsc", false},
 		{"node_modules/.bin/npx", 0, link, "../npm/bin/x.js", false},
 		{"node_modules/.bin/which", 0, link, "../which/w", false},

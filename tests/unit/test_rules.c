@@ -568,7 +568,7 @@ static void settings_are_judged_by_their_keys(void **state)
 	"\135\153\053\360\046\104\021\125\116\322\233\227\001\231"             \
 	"\256\266"
 
-/* Of the flag of England. */
+/* The tags of England's flag. */
 #define TAGS_GBENG "\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067"
 #define TAG_END "\U000e007f"
 
@@ -1186,7 +1186,7 @@ static bool check_glob(const struct rule *rule, const char *glob, size_t len)
 	enum risk_as as;
 	size_t i;
 
-	/* Of [ab] the first one. */
+	/* [ab] stands for its first letter. */
 	for (i = *glob == '/'; i < len; i++) {
 		const char *end =
 			glob[i] == '[' ? memchr(glob + i, ']', len - i) : NULL;
