@@ -567,6 +567,10 @@ static bool is_replaced(struct judge *j, const struct gitcopies *git,
 		return true;
 	} else if (!lacks_lines(old, &now)) {
 		return false;
+	} else if (gitcopies_is_ignored(git, c->path)) {
+		/* Keys and data; others will be committed, and are edited. */
+		j->partly = true;
+		return true;
 	}
 	j->partly = !gitcopies_is_tracked(git, c->path) &&
 		    is_partly_overwritten(j, c, path, side->size);

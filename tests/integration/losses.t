@@ -98,6 +98,8 @@ for d in ["parts/" + k + n for k in ["lost", "kept"] for n in "0123456789"]:
     db.executemany("insert into t values (?, ?)",
                    [(i, "x" * 99) for i in range(500)])
     db.commit()
+    with open(d + "/.env", "w") as f:
+        f.write("HOST=a\nKEY=0123456789\nDEBUG=0\n")
 FILL
 cat >.git/parts.sh <<'PARTS'
 over() { dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
@@ -125,20 +127,22 @@ db.commit()'
 cp kept6/photo kept6/copy; head -c 3000 /dev/zero | over kept6/photo 99
 cat kept7/photo >x; cat x >kept7/photo; touch kept7/text
 printf 199 | over kept8/text 0
+echo MORE=1 >>kept9/.env
+sed -i s/0123456789/your-key/ lost9/.env
 rm x
 PARTS
 python3 .git/fill.py
 verdict 'sh .git/parts.sh'
 is "$(sed -n 1p "$T/verdict")" \
-	' !! 10 files overwritten in part, no other copy: parts/ (10)' \
+	' !! 11 files overwritten in part, no other copy: parts/ (11)' \
 	'parts of only copies that are overwritten in place are lost'
 guard diff --full --no-pager >"$T/diff" 2>/dev/null
 is "$(grep '  !! overwritten in part, no other copy' "$T/diff" |
 	sed 's,.*parts/\(.....\)/.*,\1,' | sort -u | tr '\n' ' ')" \
-	'lost0 lost1 lost2 lost3 lost4 lost5 lost6 lost7 lost8 ' \
+	'lost0 lost1 lost2 lost3 lost4 lost5 lost6 lost7 lost8 lost9 ' \
 	'each of them is named in lists, and no ordinary change is'
 gives 1 'apply -y asks for them' guard apply -y "$run"
-says "$err" 'needs your consent: 10 files have no other copy'
+says "$err" 'needs your consent: 11 files have no other copy'
 gives 1 'for a single one, too' guard apply -y "$run" parts/lost5
 says "$err" 'would be overwritten in part, and has no other copy'
 gives 0 'not for the others' guard apply -y "$run" parts/kept1 parts/kept5
