@@ -412,8 +412,7 @@ bool view_is_suspect(struct view *v, const struct view_entry *e)
 		return false;
 	in_home = v->home ? path_join("~", c->path) : NULL;
 	return (v->root->above && !in_home) ||
-	       risk_refs_level(changes_refs(v->root), c->path) >
-		       RISK_NOTE ||
+	       risk_refs_level(changes_refs(v->root), c->path) > RISK_NOTE ||
 	       c->flags & (CHANGE_SETID | CHANGE_ACL | CHANGE_NODE) ||
 	       c->kind == CHANGE_TYPE || S_ISLNK(c->now.mode) ||
 	       (!c->old.mode && risk_by_shape(c->path)) ||
