@@ -44,6 +44,7 @@
 struct agent_place {
 	char *path; /* absolute, without links */
 	const struct profile_item *item; /* the line that says so */
+	uint64_t before; /* --share-login: snapshot before the command */
 };
 
 struct agent {
@@ -135,7 +136,8 @@ void agent_find_settings(const struct state *state);
 char *agent_config_dir(const struct state *state);
 
 /*
- * agent_code.c: compares two snapshots of a home, and adds each change to the
+ * agent_code.c: compares two snapshots of a home, or of the directory `below`
+ * in it ("": the home), and adds each change to the
  * session's record but for the profile's data, history, login and noise lines,
  * and new empty files: those that the next session may execute or obey, and
  * files of an unknown purpose that are of no such kind. Data is code when a
@@ -145,8 +147,8 @@ char *agent_config_dir(const struct state *state);
  * added, 0: nothing.
  */
 int agent_code_compare(struct agent *a, const struct state *state,
-		       struct store *store, uint64_t before, uint64_t now,
-		       struct session *s, struct err *err);
+		       struct store *store, const char *below, uint64_t before,
+		       uint64_t now, struct session *s, struct err *err);
 /* Adds to the session's record the changes of the run whose paths are in
  * a->commands: the next session executes these files. Makes those noise that
  * are in a->written and no less than before. True: some were added. */

@@ -585,9 +585,36 @@ static int judge_difference(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
+/* Makes the tree of a directory that of a home with only this directory. */
+static int put_below(struct store *store, const char *below, struct entry *root,
+		     struct err *err)
+{
+	const struct entry dir = {.mode = S_IFDIR | 0700};
+	AUTO(tree_editor) struct tree_editor *editor = NULL;
+	const char *slash = below;
+	struct entry made = {0};
+
+	if (!*below)
+		return 0;
+	editor = tree_editor_new(store, &dir);
+	for (; (slash = strchr(slash, '/')); slash++) {
+		auto_free char *above =
+			mem_strndup(below, (size_t)(slash - below));
+
+		if (tree_editor_put_dir(editor, above, &dir, err) < 0)
+			return -err->num;
+	}
+	if (tree_editor_put(editor, below, root, err) < 0 ||
+	    tree_editor_save(editor, &made, err) < 0)
+		return -err->num;
+	entry_free(root);
+	*root = made;
+	return 0;
+}
+
 int agent_code_compare(struct agent *a, const struct state *state,
-		       struct store *store, uint64_t before, uint64_t now,
-		       struct session *s, struct err *err)
+		       struct store *store, const char *below, uint64_t before,
+		       uint64_t now, struct session *s, struct err *err)
 {
 	AUTO(snapshot) struct snapshot old = {0}, new = {0};
 	struct home_states h = {
@@ -612,7 +639,9 @@ int agent_code_compare(struct agent *a, const struct state *state,
 		r.bytes_left -=
 			strlen(had) < r.bytes_left ? strlen(had) : r.bytes_left;
 	if (catalog_load(store, before, &old, err) < 0 ||
-	    catalog_load(store, now, &new, err) < 0)
+	    catalog_load(store, now, &new, err) < 0 ||
+	    put_below(store, below, &old.root, err) < 0 ||
+	    put_below(store, below, &new.root, err) < 0)
 		return -err->num;
 	find_obeyed(&h);
 	got = tree_diff(store, h.before, h.now, judge_difference, &r, err);

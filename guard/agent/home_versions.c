@@ -32,6 +32,7 @@
 void home_versions_free(struct home_versions *h)
 {
 	free(h->path);
+	free(h->prefix);
 	mem_list_free(&h->logins);
 	*h = (struct home_versions){0};
 }
@@ -56,6 +57,32 @@ int home_versions_open(const struct state *state, const char *name,
 	}
 	*ret = TAKE(h);
 	return 0;
+}
+
+bool home_versions_open_shared(const struct state *state, const char *name,
+			       const struct profile *profile,
+			       const struct profile_item *home,
+			       struct home_versions *ret)
+{
+	auto_free char *path =
+		state->home ? path_join(state->home, home->value) : NULL;
+	const struct profile_item *item = NULL;
+	struct err ignored;
+
+	*ret = (struct home_versions){.name = name};
+	if (path && access(path, F_OK) == 0)
+		ret->path = path_resolve(path, &ignored);
+	if (!ret->path)
+		return false;
+	ret->prefix = mem_printf("~/%s/", home->value);
+	while ((item = profile_next(profile, PROFILE_LOGIN, item)))
+		if (path_below(item->value, home->value)) {
+			auto_free char *login = path_join(
+				ret->path, path_rest(item->value, home->value));
+
+			mem_list_add(&ret->logins, login);
+		}
+	return true;
 }
 
 /* ---- snapshots ---- */
@@ -174,8 +201,8 @@ int home_versions_judge_killed(struct context *c, const struct home_versions *h,
 	if (!record_get(&s->more, AGENT_BEFORE))
 		record_set_int(&s->more, AGENT_BEFORE, (int64_t)before);
 	record_set_int(&s->more, AGENT_AFTER, (int64_t)after);
-	got = agent_code_compare(&agent, &c->state, c->store, before, after, s,
-				 err);
+	got = agent_code_compare(&agent, &c->state, c->store, "", before, after,
+				 s, err);
 	names_free(&agent.commands);
 	names_free(&agent.written);
 	return got < 0 ? got : 0;
@@ -360,10 +387,11 @@ static int open_home(struct context *c, const struct home_versions *h,
 		return -err->num;
 	changeset_init(&u->change, c, 1);
 	root = &u->change.roots[0];
-	root->prefix = mem_strdup("~/");
+	root->prefix = mem_strdup(h->prefix ?: "~/");
 	if (changeset_open_root(&u->change, 0, h->path, err) < 0)
 		return -err->num;
-	root->project.skip = (const char *const *)h->logins;
+	if (!h->prefix)
+		root->project.skip = (const char *const *)h->logins;
 	return changeset_inspect_root(&u->change, 0, "pre-restore", "", err);
 }
 
@@ -474,6 +502,98 @@ int home_undo_plan_runs(struct context *c, const struct home_versions *h,
 	return plan_home(ret, &options, err);
 }
 
+uint64_t home_versions_last(struct context *c, const struct home_versions *h)
+{
+	AUTO(home_history) struct home_history l = {0};
+	struct err ignored;
+	size_t i;
+
+	if (context_store(c, STORE_WRITE, &ignored) < 0 ||
+	    load_home_history(c->store, h->path, &l, &ignored) < 0)
+		return 0;
+	for (i = l.count; i-- > 0;)
+		if (is_state_before(&l.items[i]))
+			return l.items[i].seq;
+	return 0;
+}
+
+static int replace_entry(struct store *store, struct entry *root,
+			 const char *path, const struct entry *e,
+			 struct err *err)
+{
+	struct tree_editor *editor = tree_editor_new(store, root);
+
+	return tree_editor_end(&editor, tree_editor_put(editor, path, e, err),
+			       root, err);
+}
+
+/* The newest login is the valid one. */
+static int keep_logins_of_now(struct store *store,
+			      const struct home_versions *h,
+			      const struct entry *now, struct entry *root,
+			      struct err *err)
+{
+	char **login;
+
+	for (login = h->logins; login && *login; login++) {
+		const char *path = path_rest(*login, h->path);
+		AUTO(entry) struct entry e = {0};
+
+		if (tree_lookup(store, now, path, &e, err) > 0 &&
+		    replace_entry(store, root, path, &e, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+int home_undo_plan_shared(struct context *c, const struct home_versions *h,
+			  unsigned long runs, struct home_undo *ret,
+			  struct err *err)
+{
+	const struct plan_options options = {.resolve = RESOLVE_OURS};
+	AUTO(home_history) struct home_history l = {0};
+	const struct snapshot *after;
+	struct changeset_root *root;
+	size_t i, k;
+	int got;
+
+	if (open_home(c, h, ret, err) < 0 ||
+	    load_home_history(c->store, h->path, &l, err) < 0)
+		return -err->num;
+	root = &ret->change.roots[0];
+	for (i = l.count; i-- > 0 && runs;) {
+		if (!is_state_before(&l.items[i]))
+			continue;
+		for (k = i + 1; k < l.count; k++)
+			if (strcmp(l.items[k].reason, AGENT_REASON_AFTER) == 0)
+				break;
+		after = k < l.count ? &l.items[k] : &root->now;
+		got = home_changed(c->store, &l.items[i].root, &after->root,
+				   err);
+		if (got < 0)
+			return got;
+		if (!got)
+			continue;
+		snapshot_free(&root->want);
+		if ((!root->base.seq && catalog_load(c->store, after->seq,
+						     &root->base, err) < 0) ||
+		    catalog_load(c->store, l.items[i].seq, &root->want, err) <
+			    0)
+			return -err->num;
+		runs--;
+	}
+	if (runs)
+		return fail(err, ENOENT, "%s",
+			    root->want.seq ? "not so many runs have changed it"
+					   : "no run has changed it");
+	if (keep_logins_of_now(c->store, h, &root->now.root, &root->want.root,
+			       err) < 0 ||
+	    keep_logins_of_now(c->store, h, &root->now.root, &root->base.root,
+			       err) < 0)
+		return -err->num;
+	return plan_home(ret, &options, err);
+}
+
 /* Whether the record names members of the file, and not the file itself. */
 static bool has_members_only(const struct session *s, const char *path)
 {
@@ -502,16 +622,6 @@ static bool read_entry(struct store *store, const struct entry *root,
 	return tree_lookup(store, root, path, ret, &ignored) > 0 &&
 	       S_ISREG(ret->mode) && ret->size <= SETTINGS_MAX &&
 	       content_append(store, &ret->content, to, &ignored) == 0;
-}
-
-static int replace_entry(struct store *store, struct entry *root,
-			 const char *path, const struct entry *e,
-			 struct err *err)
-{
-	struct tree_editor *editor = tree_editor_new(store, root);
-
-	return tree_editor_end(&editor, tree_editor_put(editor, path, e, err),
-			       root, err);
 }
 
 /* The next start adds them: they are no change of a run. */

@@ -23,6 +23,7 @@
 struct home_versions {
 	const char *name; /* the agent's; borrowed */
 	char *path; /* absolute */
+	char *prefix; /* "~/.claude/", of a real directory; else NULL */
 	char **logins; /* absolute paths of the login files; NULL: none */
 };
 
@@ -33,6 +34,16 @@ void home_versions_free(struct home_versions *h);
 int home_versions_open(const struct state *state, const char *name,
 		       const struct profile *profile, struct home_versions *ret,
 		       struct err *err);
+
+/* The user's real directory of the agent, of a `home` line, as runs with
+ * --share-login have it. False: there is none. */
+bool home_versions_open_shared(const struct state *state, const char *name,
+			       const struct profile *profile,
+			       const struct profile_item *home,
+			       struct home_versions *ret);
+
+/* The snapshot before the last run that could write there; 0: none. */
+uint64_t home_versions_last(struct context *c, const struct home_versions *h);
 
 /* Takes a snapshot of a real directory that the run may write to. skip:
  * absolute paths that are left out. */
@@ -89,6 +100,12 @@ void home_undo_free(struct home_undo *u);
 int home_undo_plan_runs(struct context *c, const struct home_versions *h,
 			unsigned long runs, struct home_undo *ret,
 			struct err *err);
+/* Plans to take back what the last `runs` runs that changed a real directory
+ * changed there, but for logins. A path that was changed since stays, and is
+ * listed in kept. */
+int home_undo_plan_shared(struct context *c, const struct home_versions *h,
+			  unsigned long runs, struct home_undo *ret,
+			  struct err *err);
 /* Plans to take back the changes of this record's run at the paths; a path that
  * was changed since stays, and is listed in kept. paths: NULL-terminated,
  * sorted. Of a JSON file whose members the record names only these go back,

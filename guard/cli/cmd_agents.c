@@ -156,6 +156,9 @@ static int execute_home_undo(struct context *c, const struct home_versions *h,
 	}
 	if (plan_print(c->store, &u->change.roots[0].plan, NULL, err) < 0)
 		return -err->num;
+	for (login = u->kept; h->prefix && login && *login; login++)
+		output_warn("%s stays: it was changed since",
+			    text_shell(*login));
 	for (login = u->lost_logins; login && *login; login++)
 		output_print("the login comes back: ~/%s",
 			     text_shell(path_rest(*login, h->path)));
@@ -185,21 +188,59 @@ static int fail_no_home(const struct context *c, const char *name,
 		    name, name);
 }
 
+/* The real directories that the agent's last run could write to:
+ * --share-login. *ret_any: there are such. */
+static int undo_shared(struct context *c, const char *name,
+		       const struct profile *profile, uint64_t own_last,
+		       unsigned long runs, bool yes, bool *ret_any,
+		       struct err *err)
+{
+	const struct profile_item *item = NULL;
+	int got = 0;
+
+	while (got == STATUS_OK &&
+	       (item = profile_next(profile, PROFILE_HOME, item))) {
+		AUTO(home_versions) struct home_versions h = {0};
+		AUTO(home_undo) struct home_undo undo = {0};
+
+		if (!home_versions_open_shared(&c->state, name, profile, item,
+					       &h) ||
+		    home_versions_last(c, &h) <= own_last)
+			continue;
+		*ret_any = true;
+		got = refuse_live_runs(c, name, err);
+		if (got == 0)
+			got = home_undo_plan_shared(c, &h, runs, &undo, err);
+		if (got < 0)
+			return err_context(err, "%s", text_quote(h.path));
+		got = execute_home_undo(c, &h, &undo, yes, err);
+	}
+	return got;
+}
+
 static int undo_agent_home(struct context *c, const char *name,
 			   unsigned long runs, bool yes, struct err *err)
 {
 	AUTO(profile) struct profile profile = {0};
 	AUTO(home_versions) struct home_versions h = {0};
 	AUTO(home_undo) struct home_undo undo = {0};
-	int got;
+	bool any = false;
+	int got, opened;
 
 	if (!profile_name_ok(name))
 		return no_profile(name, err);
 	if (agent_read(&c->state, name, &profile, err) < 0)
 		return -err->num;
-	got = home_versions_open(&c->state, name, &profile, &h, err);
-	if (got < 0)
-		return got == -ENOENT ? fail_no_home(c, name, err) : got;
+	opened = home_versions_open(&c->state, name, &profile, &h, err);
+	if (opened < 0 && opened != -ENOENT)
+		return opened;
+	got = undo_shared(c, name, &profile,
+			  opened < 0 ? 0 : home_versions_last(c, &h), runs, yes,
+			  &any, err);
+	if (any)
+		return got;
+	if (opened < 0)
+		return fail_no_home(c, name, err);
 	if (refuse_live_runs(c, name, err) < 0)
 		return -err->num;
 	if (home_undo_plan_runs(c, &h, runs, &undo, err) < 0)

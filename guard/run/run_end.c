@@ -587,6 +587,21 @@ int run_end(struct run *run, int status, struct err *err)
 	return got;
 }
 
+static void compare_home(struct run *run, struct store *store,
+			 const char *below, uint64_t before, uint64_t now)
+{
+	struct agent *a = run->agent;
+	struct err err;
+	const int got = agent_code_compare(a, &run->context.state, store, below,
+					   before, now, &run->session, &err);
+
+	if (got < 0)
+		report_warning("the home of %s cannot be compared with the "
+			       "one before the run: %s",
+			       a->name, err.text);
+	a->code_changed |= got > 0;
+}
+
 static int store_agent_home(struct run *run, struct store *store, bool after,
 			    struct err *err)
 {
@@ -594,9 +609,7 @@ static int store_agent_home(struct run *run, struct store *store, bool after,
 	const struct state *state = &run->context.state;
 	struct record *record = &run->session.more;
 	AUTO(home_versions) struct home_versions h = {0};
-	struct err compare_err;
 	uint64_t seq = 0;
-	int got;
 
 	if (home_versions_open(state, a->name, &a->profile, &h, err) < 0)
 		return err->num == ENOENT ? 0 : -err->num;
@@ -618,13 +631,39 @@ static int store_agent_home(struct run *run, struct store *store, bool after,
 	home_versions_report_losses(
 		&h, state, &a->profile, store, a->had_login,
 		(uint64_t)record_get_int(record, AGENT_BEFORE), seq);
-	got = agent_code_compare(a, state, store, a->home_before, seq,
-				 &run->session, &compare_err);
-	if (got < 0)
-		report_warning("the home of %s cannot be compared with the "
-			       "one before the run: %s",
-			       a->name, compare_err.text);
-	a->code_changed = got > 0;
+	compare_home(run, store, "", a->home_before, seq);
+	return 0;
+}
+
+/* The user's real directory of the agent: --share-login. */
+static struct agent_place *find_shared(struct agent *a, const char *path)
+{
+	size_t i;
+
+	for (i = 0; a->shared && i < a->places.count; i++)
+		if (a->places.items[i].item->word == PROFILE_HOME &&
+		    strcmp(a->places.items[i].path, path) == 0)
+			return &a->places.items[i];
+	return NULL;
+}
+
+static int store_writable(struct run *run, struct store *store,
+			  const char *path, bool after, struct err *err)
+{
+	struct agent_place *home = find_shared(run->agent, path);
+	const char *skip[] = {run->context.state.path, NULL};
+	const char *reason = after  ? home ? AGENT_REASON_AFTER : "post-rw"
+			     : home ? AGENT_REASON_BEFORE
+				    : "pre-rw";
+	uint64_t seq;
+
+	if (home_versions_store_dir(&run->context.state, &run->session, store,
+				    path, skip, reason, &seq, err) < 0)
+		return -err->num;
+	if (home && after)
+		compare_home(run, store, home->item->value, home->before, seq);
+	else if (home)
+		home->before = seq;
 	return 0;
 }
 
@@ -632,11 +671,9 @@ int run_store_granted(struct run *run, bool after, struct err *err)
 {
 	const struct agent *a = run->agent;
 	const struct grants *grants = &a->grants;
-	const char *skip[] = {run->context.state.path, NULL};
 	bool home = a->name && !a->shared;
 	struct store *store = NULL;
 	size_t i, count = 0;
-	uint64_t seq;
 	int got = 0;
 
 	for (i = 0; i < grants->count; i++)
@@ -648,10 +685,8 @@ int run_store_granted(struct run *run, bool after, struct err *err)
 		return -err->num;
 	for (i = 0; i < grants->count && got == 0; i++)
 		if (grants->items[i].kind == GRANT_READ_WRITE)
-			got = home_versions_store_dir(
-				&run->context.state, &run->session, store,
-				grants->items[i].real, skip,
-				after ? "post-rw" : "pre-rw", &seq, err);
+			got = store_writable(run, store, grants->items[i].real,
+					     after, err);
 	if (got == 0 && home)
 		got = store_agent_home(run, store, after, err);
 	store_free(&store);

@@ -454,4 +454,32 @@ says "$err" "no such profile: 'nobody'; guard agents lists all"
 gives 1 '--reset refuses an unknown agent' guard agents --reset nobody
 says "$err" "no such profile: 'nobody'; guard agents lists all"
 
+# --- --share-login: the real directory ---
+mkdir -p "$HOME/.claude/commands"
+echo '{"theme": "x"}' >"$HOME/.claude/settings.json"
+echo '{"token": "before"}' >"$HOME/.claude/.credentials.json"
+echo mine >"$HOME/.claude/commands/a.md"
+gives 0 'a run with --share-login writes a hook' \
+	guard run --share-login --agent claude -- sh -c 'cd ~/.claude &&
+	echo "{\"hooks\": {\"Stop\": [{\"command\": \"evil\"}]}}" >settings.json
+	echo new >commands/b.md; echo ran >>commands/a.md; : >~/project/shared
+	echo "{\"token\": \"refreshed\"}" >.credentials.json'
+says "$err" 'configuration or code for the next session of claude was changed'
+says "$err" '/.claude/settings.json'
+says "$err" '/.claude/commands/b.md'
+gives 0 'diff lists it' guard diff
+says "$out" '/.claude/settings.json'
+gives 0 'discard takes the run' guard discard -y
+echo later >>"$HOME/.claude/commands/a.md"
+gives 0 'a run that changes nothing there comes behind it' \
+	guard run -q --share-login --agent claude -- true
+gives 0 'agents --undo takes it back' guard agents claude --undo -y
+is "$(cat "$HOME/.claude/settings.json")" '{"theme": "x"}' 'the hook is gone'
+no 'the new command is gone' test -e "$HOME/.claude/commands/b.md"
+is "$(cat "$HOME/.claude/.credentials.json")" '{"token": "refreshed"}' \
+	'the login is the newest'
+is "$(cat "$HOME/.claude/commands/a.md" | tail -n 1)" later \
+	'a file that the user changed since stays'
+says "$err" 'stays: it was changed since'
+
 finish
