@@ -517,7 +517,8 @@ static const char *skip_variable(const char *at)
 			end++;
 		return end + (end == at + 1 && *end && strchr("@*#?$!-", *end));
 	}
-	for (; *end; end++) {
+	/* Only short ones: each begins a search for its end. */
+	for (; *end && end - at < 200; end++) {
 		depth += (*end == open) - (*end == close);
 		if (!depth)
 			break;
@@ -674,7 +675,7 @@ static void search_lines(struct ref_source *src, const struct rule *rule,
 		for (k = 0; k < rule->conditions.count; k++)
 			holds |= risk_condition_holds(
 				&rule->conditions.items[k], false, line);
-		if (!holds)
+		if (!holds || len > RISK_LINE_MAX)
 			continue;
 		if (!joined && !continues_command(lines, last, line->path))
 			begin_command(src);
