@@ -296,6 +296,16 @@ manifest . >"$T/after"
 ok 'the interrupted apply is rolled back' restored "$T/before" "$T/after"
 is "$(guard status -q)" "$run" 'the run is still pending after the rollback'
 silent "$err" 'guard undo'
+# The numbers of guard's own descriptors begin behind the caller's.
+for open in 3 4 5 6 7 8 9; do
+	eval "exec $open</dev/null"
+	"$stopat" --at 5 --only renameat2 --below "$HOME/project" --interrupt \
+		-- guard apply -y >"$out" 2>"$err" </dev/null
+	manifest . >"$T/after"
+	ok "so it is with descriptors up to $open of the caller" \
+		restored "$T/before" "$T/after"
+done
+for open in 3 4 5 6 7 8 9; do eval "exec $open<&-"; done
 ok 'an apply is killed in the middle before a failing --continue' halfway
 # The first two calls are of the search for a renamed project.
 "$stopat" --at 3 --every --only statx --below "$HOME/project" --error EACCES \
