@@ -807,6 +807,19 @@ struct ref_walk {
 
 static void search_git(struct ref_search *s, const char *dir);
 
+/* Most files of a project: no such name is searched outside of hidden
+ * directories, and the rules need not be asked. */
+static bool is_plain_code(const char *name)
+{
+	static const char *const ends[] = {".c",  ".h",	 ".cc", ".cpp",
+					   ".py", ".js", ".ts", ".tsx",
+					   ".go", ".rs", ".sh", NULL};
+	const char *end = strrchr(name, '.');
+
+	return end && *name != '.' && !strstr(name, "/.") &&
+	       mem_list_has(ends, end);
+}
+
 static bool walk_entry(void *arg, const char *path,
 		       const struct dirlist_item *item)
 {
@@ -822,7 +835,8 @@ static bool walk_entry(void *arg, const char *path,
 		search_git(w->s, dir);
 		return false;
 	}
-	if (item->type == DT_REG || item->type == DT_LNK)
+	if (item->type == DT_LNK ||
+	    (item->type == DT_REG && !is_plain_code(name)))
 		search_entry(w->s, path, name, DTTOIF(item->type), w->files);
 	return !risk_is_generated(item->name) && (!w->hidden || *name == '.') &&
 	       strcmp(path, w->s->tree->root) != 0;
