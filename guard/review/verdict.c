@@ -415,6 +415,28 @@ static void add_out_of_time(const struct judgement *j, struct verdict *v)
 			 mem_printf("%zu not examined", n));
 }
 
+/* References that were not followed: the search has limits. */
+static void add_unfollowed(const struct judgement *j, struct verdict *v)
+{
+	AUTO(buf) struct buf text = {0};
+	size_t n = 0, i;
+
+	for (i = 0; i < j->count; i++) {
+		const struct changes_root *root = j->views[i].root;
+		const struct risk_refs *refs =
+			root && root->refs ? &root->refs->list : NULL;
+
+		if (!refs || !refs->left)
+			continue;
+		buf_printf(&text, "%s%s in %s not followed", n ? "; " : "",
+			   text_count(refs->left, "name"), refs->left_by);
+		n += refs->left;
+	}
+	if (n)
+		add_line(v, "not-examined", RISK_HIGH, n, &text,
+			 mem_printf("%zu names not followed", n));
+}
+
 static void add_unexamined(const struct judgement *j, struct verdict *v)
 {
 	static const struct match unknown = {.loss = LOSS_UNKNOWN};
@@ -456,6 +478,7 @@ void verdict_make(const struct judgement *j, bool complete, struct verdict *ret)
 	add_refs(j, ret);
 	add_unexamined(j, ret);
 	add_out_of_time(j, ret);
+	add_unfollowed(j, ret);
 	add_risks(j, RISK_HIGH, ret);
 }
 

@@ -58,6 +58,10 @@ struct risk_ref {
 struct risk_refs {
 	struct risk_ref *items; /* by path */
 	size_t count, capacity;
+	/* Not followed, by the limits of the search, and the first file that
+	 * has some, escaped. */
+	size_t left;
+	char *left_by;
 };
 
 /* Where references are searched; paths are absolute, without "." and "..".

@@ -11,8 +11,10 @@
  * that only reads, is no reference. What is executed is searched, too, two
  * files deep.
  *
- * All loops are bounded: a run may write what is read here. What the user has
- * comes first, so that no new file of a run uses up the limits.
+ * All loops are bounded: a run may write what is read here. Each file has a
+ * budget of its own. What the user has is searched before what the run wrote,
+ * the home directory before the project, and critical files before others, so
+ * that a run cannot use up the limits of all files. What was left is counted.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -28,33 +30,42 @@
 #include "base/text.h"
 #include "guard/rules/risk_private.h"
 
-#define REFS_MAX 2000
-#define SOURCES_MAX 1000
-#define LOOKS_MAX 20000
+#define REFS_MAX 4000
+#define SOURCES_MAX 1000 /* of each level */
 #define WALKED_MAX 20000 /* entries of the root */
+#define WALKED_HOME 400 /* of a directory of start files, and */
+#define DIRS_HOME 20
 #define WALKED_LEVELS 16
 #define LINKS_MAX 40 /* of the kernel */
 #define DEPTH_MAX 2
+/* Of one file. */
+#define FILE_REFS_MAX 500
+#define FILE_LOOKS_MAX 5000
 
 /* Milliseconds. */
 #define TIME_MAX 700
+
+/* A file to search, or a directory that is searched. */
+struct searched {
+	char *path, *name; /* judged as this one; NULL: a directory */
+	char *by;
+	const struct risk_rule *rule;
+	enum risk_as as;
+	unsigned int depth;
+	bool done[2]; /* before and after the run */
+};
 
 struct ref_search {
 	const struct risk_tree *tree;
 	struct risk_refs *found;
 	char *top; /* the directory that has the .git; git's hooks run there */
-	size_t looks, walked;
+	size_t looks, refs; /* of one file */
+	size_t walked; /* entries that are left of a walk */
 	int64_t start; /* risk_time() */
-	/* Searched files, at which level. */
-	VEC(struct searched {
-		char *path;
-		enum risk_level level;
-	})
-	sources;
+	VEC(struct searched) sources;
+	size_t of_level[RISK_CRITICAL + 1];
 };
 
-/* A file of the run whose lines are not searched is judged by itself: the
- * user's come first. */
 static bool is_over(const struct ref_search *s)
 {
 	return risk_time() - s->start > TIME_MAX;
@@ -76,6 +87,7 @@ struct ref_source {
 	/* The command: its program was read, and what follows. */
 	bool variable, value; /* the word: begins with one, stands behind "=" */
 	bool program, reader, file, module, dir, enter, scripts;
+	bool dirs; /* the value is that of PATH */
 };
 
 void risk_refs_free(struct risk_refs *l)
@@ -87,7 +99,17 @@ void risk_refs_free(struct risk_refs *l)
 		free(l->items[i].named);
 		free(l->items[i].by);
 	}
+	free(l->left_by);
+	l->left_by = NULL;
+	l->left = 0;
 	VEC_FREE(l);
+}
+
+/* A limit was reached. */
+static void leave(struct ref_search *s, const char *by)
+{
+	if (!s->found->left++)
+		s->found->left_by = mem_strdup(by);
 }
 
 /* --- paths --- */
@@ -138,7 +160,7 @@ static char *absolute_path(const char *dir, const char *path)
 static uint32_t look(struct ref_search *s, const char *path, bool now,
 		     struct buf *target)
 {
-	if (s->looks >= LOOKS_MAX)
+	if (s->looks >= FILE_LOOKS_MAX)
 		return 0;
 	s->looks++;
 	return s->tree->look(s->tree->arg, path, now, target);
@@ -234,14 +256,15 @@ static void add_ref(const struct ref_source *src, const char *path, bool below,
 	const char *root = src->s->tree->root, *rest;
 	size_t i;
 
-	if (!path_below(path, root) || l->count >= REFS_MAX ||
-	    strcmp(path, src->path) == 0)
+	if (!path_below(path, root) || strcmp(path, src->path) == 0)
 		return;
 	rest = path_rest(path, root);
 	for (i = 0; i < l->count; i++)
 		if (is_ref(&l->items[i], rest, below, named, src->rule))
 			return;
-	if (*rest)
+	if (l->count >= REFS_MAX || src->s->refs++ >= FILE_REFS_MAX)
+		leave(src->s, src->by);
+	else if (*rest)
 		*VEC_ADD(l) = (struct risk_ref){
 			.path = mem_strdup(rest),
 			.below = below,
@@ -251,24 +274,43 @@ static void add_ref(const struct ref_source *src, const char *path, bool below,
 		};
 }
 
-static bool is_searched(struct ref_search *s, const char *path,
+static bool is_searched(const struct ref_search *s, const char *path,
 			enum risk_level level)
 {
 	size_t i;
 
-	if (s->sources.count >= SOURCES_MAX)
-		return true;
 	for (i = 0; i < s->sources.count; i++)
-		if (s->sources.items[i].level >= level &&
+		if (s->sources.items[i].rule->level >= level &&
 		    strcmp(s->sources.items[i].path, path) == 0)
 			return true;
-	*VEC_ADD(&s->sources) = (struct searched){mem_strdup(path), level};
 	return false;
 }
 
-static void search_file(struct ref_search *s, const char *path,
-			const char *name, const struct ref_source *from,
-			const struct risk_rule *rule, enum risk_as as);
+/* from: the file that executes this one, or NULL. */
+static void add_file(struct ref_search *s, const char *path, const char *name,
+		     const struct ref_source *from,
+		     const struct risk_rule *rule, enum risk_as as)
+{
+	auto_free char *shown = NULL;
+
+	if (!rule || rule->level < RISK_HIGH ||
+	    is_searched(s, path, rule->level))
+		return;
+	shown = shown_path(s, path);
+	if (s->of_level[rule->level]++ >= SOURCES_MAX)
+		leave(s, shown);
+	else
+		*VEC_ADD(&s->sources) = (struct searched){
+			.path = mem_strdup(path),
+			.name = mem_strdup(name),
+			.by = from ? mem_printf("%s, from %s", shown, from->by)
+				   : mem_strdup(shown),
+			.rule = rule,
+			.as = as,
+			.depth = from ? from->depth + 1 : 0,
+		};
+}
+
 static void search_dir(struct ref_search *s, const char *path, const char *name,
 		       size_t levels, size_t most);
 
@@ -280,11 +322,14 @@ static void add_end(const struct ref_source *src, const char *end,
 		src->named ? risk_name_rule(src->named, &as) : src->rule;
 
 	if (S_ISREG(mode) && (src->named || src->depth < DEPTH_MAX))
-		search_file(src->s, end, src->named ?: end,
-			    src->named ? NULL : src, rule, as);
-	else if (S_ISDIR(mode) && src->named &&
-		 !is_searched(src->s, end, src->rule->level))
-		search_dir(src->s, end, src->named, 2, 100);
+		add_file(src->s, end, src->named ?: end,
+			 src->named ? NULL : src, rule, as);
+	if (!S_ISDIR(mode) || !src->named ||
+	    is_searched(src->s, end, src->rule->level))
+		return;
+	*VEC_ADD(&src->s->sources) =
+		(struct searched){.path = mem_strdup(end), .rule = src->rule};
+	search_dir(src->s, end, src->named, 2, 100);
 }
 
 /* Adds all files on the way to the path's end, and searches what is there. */
@@ -330,7 +375,7 @@ static void begin_command(struct ref_source *src)
 	if (src->named == path_dir)
 		src->named = NULL;
 	src->program = src->reader = src->file = src->module = false;
-	src->dir = src->enter = src->scripts = false;
+	src->dir = src->enter = src->scripts = src->dirs = false;
 }
 
 /* Whether the path is a file that the command executes, or is to read. role: it
@@ -466,7 +511,8 @@ static bool is_import(const struct ref_source *src, const char *word)
 
 static void take_word(struct ref_source *src, const char *word)
 {
-	bool first = !src->program && !src->value, path = strchr(word, '/');
+	bool first = !src->program && !src->value && !src->dirs;
+	bool path = strchr(word, '/');
 	const char *star = strchr(word, '*');
 
 	if (src->module && *word != '-') {
@@ -485,6 +531,10 @@ static void take_word(struct ref_source *src, const char *word)
 	if (!*word || *word == '-' || (src->reader && !src->reads) ||
 	    (src->prose && *word++ != '@'))
 		return;
+	if (path && src->s->looks >= FILE_LOOKS_MAX) {
+		leave(src->s, src->by);
+		return;
+	}
 	if (src->variable && *word == '/')
 		word++;
 	if (star && path && src->rule->level == RISK_CRITICAL) {
@@ -500,7 +550,7 @@ static void take_word(struct ref_source *src, const char *word)
 			    src->code ? is_import(src, word) : first && path)) {
 		src->file = false;
 	}
-	if (!src->value)
+	if (!src->value && !src->dirs)
 		take_program(src, word);
 }
 
@@ -536,7 +586,8 @@ static const char *read_word(struct ref_source *src, const char *at)
 
 	src->variable = false;
 
-	while (*at && !strchr(" \t,[]<>=;|&()`{}!", *at)) {
+	while (*at && !strchr(" \t,[]<>=;|&()`{}!", *at) &&
+	       !(src->dirs && *at == ':')) {
 		const char *end = *at == '$' ? skip_variable(at) : NULL;
 
 		/* The home directory, as units of systemd have it. */
@@ -566,6 +617,11 @@ static const char *read_word(struct ref_source *src, const char *at)
 	else if (*at != '=')
 		take_word(src, buf_text(&word));
 	src->value = *at == '=';
+	if (src->value && !src->named && is_defined("paths", buf_text(&word))) {
+		src->value = false;
+		src->dirs = src->dir = true;
+		src->named = path_dir;
+	}
 	return at;
 }
 
@@ -582,7 +638,7 @@ static void search_line(struct ref_source *src, const char *line)
 		if (strncmp(at, "[ -", 3) == 0 || strncmp(at, "[[ ", 3) == 0 ||
 		    strncmp(at, "[ ! ", 4) == 0)
 			src->program = src->reader = true;
-		if (strchr(";|&()`{}!", *at)) {
+		if (strchr(";|&()`{}!", *at) || (src->dirs && *at == ' ')) {
 			begin_command(src);
 			at++;
 		} else if (strchr(" \t,[]<>=\"':", *at)) {
@@ -670,8 +726,10 @@ static void search_lines(struct ref_source *src, const struct rule *rule,
 		size_t len = strlen(text);
 		bool holds = !rule->conditions.count;
 
-		if (i % RISK_LINES_OF_TIME == 0 && is_over(src->s))
+		if (i % RISK_LINES_OF_TIME == 0 && is_over(src->s)) {
+			leave(src->s, src->by);
 			break;
+		}
 		for (k = 0; k < rule->conditions.count; k++)
 			holds |= risk_condition_holds(
 				&rule->conditions.items[k], false, line);
@@ -740,37 +798,56 @@ static void search_bytes(struct ref_source *src, const char *name,
 		search_lines(src, &all, format, &lines);
 }
 
-/* from: the file that executes this one, or NULL. */
-static void search_file(struct ref_search *s, const char *path,
-			const char *name, const struct ref_source *from,
-			const struct risk_rule *rule, enum risk_as as)
+static void search_file(struct ref_search *s, const struct searched *f,
+			bool now)
 {
-	auto_free char *shown = NULL, *by = NULL, *dir = path_parent(path);
-	struct ref_source src = {.s = s, .path = path, .rule = rule};
-	int now;
+	auto_free char *dir = path_parent(f->path);
+	struct ref_source src = {.s = s,
+				 .path = f->path,
+				 .by = f->by,
+				 .rule = f->rule,
+				 .depth = f->depth};
+	AUTO(buf) struct buf bytes = {0};
 
-	if (!rule || rule->level < RISK_HIGH || is_over(s) ||
-	    is_searched(s, path, rule->level))
+	s->looks = s->refs = 0;
+	if (is_over(s)) {
+		leave(s, f->by);
 		return;
-	shown = shown_path(s, path);
-	by = from ? mem_printf("%s, from %s", shown, from->by)
-		  : mem_strdup(shown);
-	src.by = by;
-	src.depth = from ? from->depth + 1 : 0;
+	}
+	if (!s->tree->read(s->tree->arg, f->path, now, &bytes) ||
+	    risk_has_nul(&bytes))
+		return;
 	names_add(&src.bases, dir);
 	/* A package's scripts run in its directory. */
-	if (as != AS_NPM)
+	if (f->as != AS_NPM)
 		names_add(&src.bases, s->tree->root);
-	if (as != AS_NPM && s->top && strcmp(s->top, s->tree->root) != 0)
+	if (f->as != AS_NPM && s->top && strcmp(s->top, s->tree->root) != 0)
 		names_add(&src.bases, s->top);
-	for (now = 0; now < 2; now++) {
-		AUTO(buf) struct buf bytes = {0};
-
-		if (s->tree->read(s->tree->arg, path, now, &bytes) &&
-		    !risk_has_nul(&bytes))
-			search_bytes(&src, name, as, &bytes);
-	}
+	search_bytes(&src, f->name, f->as, &bytes);
 	names_free(&src.bases);
+}
+
+/* Also what the files add. phases: 2 are the files as before the run. */
+static void search_files(struct ref_search *s, int phases)
+{
+	int phase = 0;
+
+	while (phase < phases) {
+		const size_t count = s->sources.count;
+		const bool now = phase / 2;
+		size_t i;
+
+		for (i = 0; i < s->sources.count; i++) {
+			struct searched f = s->sources.items[i];
+
+			if (!f.name || f.done[now] ||
+			    (f.rule->level == RISK_CRITICAL) == phase % 2)
+				continue;
+			s->sources.items[i].done[now] = true;
+			search_file(s, &f, now);
+		}
+		phase = s->sources.count > count ? 0 : phase + 1;
+	}
 }
 
 /* A file or link of this name. files: not links alone. */
@@ -784,13 +861,14 @@ static void search_entry(struct ref_search *s, const char *path,
 
 	if (!rule && S_ISLNK(mode))
 		rule = risk_link_rule(name);
-	if (!rule || rule->level < RISK_HIGH || path_ends(name, ".sample"))
+	if (!rule || rule->level < RISK_HIGH || is_defined("records", name))
 		return;
 	if (!S_ISLNK(mode)) {
 		if (files)
-			search_file(s, path, name, NULL, rule, as);
+			add_file(s, path, name, NULL, rule, as);
 		return;
 	}
+	s->looks = s->refs = 0;
 	src.by = by = shown_path(s, path);
 	src.rule = rule;
 	add_chain(&src, path);
@@ -826,9 +904,9 @@ static bool walk_entry(void *arg, const char *path,
 	const struct ref_walk *w = arg;
 	auto_free char *name = path_join(w->name, path_rest(path, w->path));
 
-	if (w->s->walked >= WALKED_MAX)
+	if (!w->s->walked)
 		return false;
-	w->s->walked++;
+	w->s->walked--;
 	if (strcmp(item->name, ".git") == 0) {
 		auto_free char *dir = path_parent(path);
 
@@ -846,8 +924,11 @@ static void search_dir(struct ref_search *s, const char *path, const char *name,
 		       size_t levels, size_t most)
 {
 	struct ref_walk w = {s, path, name, .files = true};
+	const size_t walked = s->walked;
 
+	s->walked = WALKED_MAX;
 	dirtree_levels(path, levels, most, NULL, walk_entry, &w);
+	s->walked = walked;
 }
 
 /* The first line of a file of git, behind the text; NULL: it has none. */
@@ -919,6 +1000,7 @@ static void search_above(struct ref_search *s)
 	for (i = 0; s->top && i < between.count; i++) {
 		struct ref_walk w = {s, between.items[i], "", true, true};
 
+		s->walked = WALKED_MAX;
 		dirtree_levels(w.path, 3, 100, NULL, walk_entry, &w);
 	}
 }
@@ -928,24 +1010,15 @@ static bool search_home_name(void *arg, const char *path, bool directory)
 	struct ref_search *s = arg;
 	auto_free char *full_path = path_join(s->tree->home, path);
 	AUTO(buf) struct buf ignored = {0};
-	uint32_t mode = look(s, full_path, false, &ignored);
-	struct ref_walk w = {s, full_path, path};
-	enum risk_as as;
-	const struct risk_rule *rule;
+	uint32_t mode = s->tree->look(s->tree->arg, full_path, false, &ignored);
+	struct ref_walk w = {s, full_path, path, .files = true};
 
-	if (!S_ISDIR(mode)) {
-		if (mode)
-			search_entry(s, full_path, path, mode, true);
-		return false;
-	}
-	if (directory) {
-		auto_free char *in = path_join(path, "x");
-
-		rule = risk_name_rule(in, &as);
-		w.files = rule && strcmp(rule->id, "login-start") == 0;
-		dirtree_levels(full_path, 3, 100, NULL, walk_entry, &w);
-	}
-	return true;
+	if (mode && !S_ISDIR(mode))
+		search_entry(s, full_path, path, mode, true);
+	s->walked = WALKED_HOME;
+	if (S_ISDIR(mode) && directory)
+		dirtree_levels(full_path, 3, DIRS_HOME, NULL, walk_entry, &w);
+	return S_ISDIR(mode);
 }
 
 static int compare_refs(const void *a, const void *b)
@@ -962,11 +1035,6 @@ void risk_refs_find(const struct risk_tree *tree, char *const *changed,
 		.tree = tree, .found = ret, .start = risk_time()};
 	size_t i;
 
-	if (!is_home) {
-		search_above(&s);
-		search_dir(&s, tree->root, "", WALKED_LEVELS, WALKED_MAX);
-	}
-	s.walked = 0;
 	if (tree->home && *tree->home) {
 		auto_free char *git =
 			path_join(tree->home, ".config/git/config");
@@ -974,15 +1042,25 @@ void risk_refs_find(const struct risk_tree *tree, char *const *changed,
 		risk_each_critical_name(search_home_name, &s);
 		search_entry(&s, git, ".gitconfig", S_IFREG, true);
 	}
+	if (!is_home) {
+		search_above(&s);
+		search_dir(&s, tree->root, "", WALKED_LEVELS, WALKED_MAX);
+	}
+	/* Before what the run adds. */
+	search_files(&s, 2);
 	for (i = 0; changed[i]; i++) {
 		auto_free char *path = path_join(tree->root, changed[i]);
 		AUTO(buf) struct buf ignored = {0};
 
 		search_entry(&s, path, changed[i],
-			     look(&s, path, true, &ignored), true);
+			     tree->look(tree->arg, path, true, &ignored), true);
 	}
-	for (i = 0; i < s.sources.count; i++)
+	search_files(&s, 4);
+	for (i = 0; i < s.sources.count; i++) {
 		free(s.sources.items[i].path);
+		free(s.sources.items[i].name);
+		free(s.sources.items[i].by);
+	}
 	VEC_FREE(&s.sources);
 	free(s.top);
 	VEC_SORT(ret, compare_refs);

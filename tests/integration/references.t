@@ -1,6 +1,7 @@
 #!/bin/sh
 # A file that a critical or high file executes or reads has the level of that
 # file, whatever its own name; the same edit of a file beside it has none.
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -239,6 +240,46 @@ home_wants dot/unit .config/systemd/user/x.service
 script dot/tool
 ln -s ../../project/dot/tool "$HOME/.local/bin/tool"
 home_wants dot/tool .local/bin/tool
+# Files in directories of such names, agents' settings, scripts by name, PATH.
+script dot/agent dot/bin/git dot/bin/own
+plain dot/fish dot/confd dot/el dot/direnv dot/kitty dot/script
+put "$HOME/.config/fish/config.fish" <<'END'
+source ~/project/dot/fish
+END
+put "$HOME/.config/fish/conf.d/x.fish" <<'END'
+test -f x; and source $HOME/project/dot/confd
+END
+put "$HOME/.local/share/fish/fish_history" <<'END'
+- cmd: ~/project/dot/bin/own
+END
+put "$HOME/.emacs.d/init.el" <<'END'
+(load "~/project/dot/el")
+END
+put "$HOME/.config/direnv/direnvrc" <<'END'
+source ~/project/dot/direnv
+END
+put "$HOME/.config/kitty/kitty.conf" <<'END'
+include ~/project/dot/kitty
+END
+put "$HOME/.claude/settings.json" <<'END'
+{"hooks": {"Stop": [{"hooks": [{"command": "~/project/dot/agent"}]}]}}
+END
+put "$HOME/.local/bin/lb" <<'END'
+#!/bin/sh
+exec python3 ~/project/dot/script
+END
+put "$HOME/.bash_profile" <<'END'
+export PATH="$HOME/bin:$HOME/project/dot/bin:$PATH"
+END
+home_wants dot/fish .config/fish/config.fish
+home_wants dot/confd .config/fish/conf.d/x.fish
+home_wants dot/el .emacs.d/init.el
+home_wants dot/direnv .config/direnv/direnvrc
+home_wants dot/kitty .config/kitty/kitty.conf
+home_wants dot/agent .claude/settings.json
+home_wants dot/script .local/bin/lb
+want '!' dot/bin/git '~/.bash_profile'
+want '' dot/bin/own ''
 
 cut -f 2 "$table" >"$T/paths"
 guard run -q --name refs -- sh -c '
@@ -262,4 +303,30 @@ while IFS= read -r line; do
 		"$path.twin is not marked" ;;
 	esac
 done <"$table"
+
+# --- limits: what a run adds to one file blinds the search for no other ---
+guard discard -qy refs
+rm -rf "$HOME/.local" .github package.json pkg Makefile
+put .gitlab-ci.yml <<'END'
+a:
+  script:
+  - true
+END
+# blind WHAT COMMAND: the command, and changes of what start files execute.
+blind() {
+	guard run -q --name blind -- sh -c "$2
+		echo evil >>dot/rc; echo evil >>dot/aliases"
+	guard diff --name-status blind | tr -d ' ' >"$T/blind.$1"
+	says "$T/blind.$1" "M!!$(printf '\t')dot/rc"
+	says "$T/blind.$1" "M!!$(printf '\t')dot/aliases"
+	no "$1: -y does not apply it" guard apply -y blind
+	guard diff blind >"$T/verdict.$1"
+	guard discard -qy blind
+}
+blind lines 'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); echo "  - ./s/f$i"; done >>.gitlab-ci.yml'
+says "$T/verdict.lines" 'names in .gitlab-ci.yml not followed'
+blind line '{ printf "  - true"; seq -f " ./s/f%g" 30000 | tr -d "\n"; } >>.gitlab-ci.yml'
+blind files 'mkdir s; for i in $(seq 2100); do : >s/f$i; done; chmod +x s/*
+	seq -f "  - ./s/f%g" 2100 >>.gitlab-ci.yml'
+blind critical 'for i in $(seq 1100); do mkdir -p n/$i; echo ". ./x" >n/$i/.envrc; done'
 finish
