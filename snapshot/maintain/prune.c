@@ -393,8 +393,9 @@ static bool is_copy_wanted(void *arg, const struct oid *id,
 	return is_copy_kept(&d->inv, id, copy, &ignored) > 0;
 }
 
-/* Whether packs/ and snaps/ still have the names that the decision is based
- * on. */
+/* Whether packs/ and snaps/ still have the names, and the snapshots the roots,
+ * that the decision is based on: a snapshot may be replaced under its number.
+ */
 static int is_decision_current(struct store *s, const struct prune_decision *d,
 			       struct err *err)
 {
@@ -408,7 +409,13 @@ static int is_decision_current(struct store *s, const struct prune_decision *d,
 	if (count != d->plan.count)
 		return 0;
 	for (i = 0; i < count; i++) {
+		AUTO(snapshot) struct snapshot now = {0};
+
 		if (seqs[i] != d->plan.items[i].seq)
+			return 0;
+		if (catalog_load(s, seqs[i], &now, err) < 0)
+			return -err->num;
+		if (!entry_equal(&now.root, &d->plan.snapshots[i].root))
 			return 0;
 	}
 	for (i = 0; i < list.count; i++) {

@@ -982,6 +982,62 @@ static void test_what_is_used_again_at_the_last_moment_stays(void **state)
 	assert_memory_equal(is.data, m.want[seq].data, is.len);
 }
 
+struct replacing {
+	struct box *box;
+	uint64_t by; /* the snapshot whose root the newest one has now */
+};
+
+/* Each time that the fate of all packs is decided, the newest snapshot gets the
+ * root of another one, until prune has the store alone. */
+static void replace_newest(void *arg, const char *noun, uint64_t done,
+			   uint64_t total)
+{
+	struct replacing *r = arg;
+	auto_free char *path = path_join(r->box->store_root_fd, "lock");
+	auto_close int lock = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO(store) struct store *s = NULL;
+	AUTO(snapshot) struct snapshot first = {0}, newest = {0};
+	struct entry root;
+	uint64_t seq;
+	struct err err;
+
+	assert_return_code(lock, errno);
+	if (!noun || strcmp(noun, "pack") != 0 || done != total ||
+	    flock(lock, LOCK_SH | LOCK_NB) < 0)
+		return;
+	ok(store_open(&s, r->box->store_root_fd, STORE_WRITE, &err));
+	ok(catalog_newest(s, &seq, &err));
+	r->by = r->by == 1 ? 4 : 1;
+	ok(catalog_load(s, r->by, &first, &err));
+	ok(catalog_load(s, seq, &newest, &err));
+	root = newest.root;
+	newest.root = first.root;
+	first.root = root;
+	ok(catalog_replace(s, &newest, &err));
+}
+
+/* No name in packs/ or snaps/ tells it. */
+static void test_what_a_replaced_snapshot_needs_stays(void **state)
+{
+	struct box *box = *state;
+	AUTO(model) struct model m = {0};
+	struct prune_options o = month_later();
+	struct prune_result result;
+	AUTO(buf) struct buf is = {0};
+	struct replacing r = {.box = box};
+	struct err err;
+
+	fill(box, &m);
+	o.progress = replace_newest;
+	o.arg = &r;
+	ok(prune_with(box, &o, &result, &err));
+	assert_true(result.snapshots > 0);
+	check_whole(box);
+	ok(snapshot_bytes(box, m.count, &is, &err));
+	assert_int_equal(is.len, m.want[r.by].len);
+	assert_memory_equal(is.data, m.want[r.by].data, is.len);
+}
+
 static void be_quiet(void *arg, const char *who)
 {
 	(void)arg;
@@ -1198,6 +1254,7 @@ int main(void)
 		t(test_everything_is_synced_in_order),
 		t(test_prune_waits_for_who_has_the_store_and_names_him),
 		t(test_what_is_used_again_at_the_last_moment_stays),
+		t(test_what_a_replaced_snapshot_needs_stays),
 		t(test_two_at_once_take_turns),
 		t(test_a_reader_finds_what_moved_meanwhile),
 		t(test_undelete_says_what_it_cannot_do),
