@@ -71,7 +71,7 @@ static void judge_content(const struct risk_file *f,
 			  const struct risk_rule *rule, enum risk_as as,
 			  bool complete, struct risks *r)
 {
-	int64_t *used = &times.used[complete];
+	int64_t *used = &times.used[complete], spent;
 	AUTO(buf) struct buf old = {0}, now = {0};
 	bool had = S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX;
 
@@ -95,9 +95,10 @@ static void judge_content(const struct risk_file *f,
 	(void)buf_text(&old);
 	(void)buf_text(&now);
 	judge_texts(f, rule, as, complete, &old, &now, r);
-	if (risk_is_late())
+	spent = risk_time() - times.start;
+	if (spent > FILE_TIME_MAX)
 		add_unexamined(rule, r);
-	*used += risk_time() - times.start;
+	*used += spent;
 }
 
 bool risk_has_other_bytes(const struct risk_file *f)

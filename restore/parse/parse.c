@@ -28,12 +28,45 @@ static struct {
 	int fd;
 	bool git; /* libgit2 is loaded */
 	uint32_t number; /* of the last request */
+	clockid_t clock; /* 0: none */
+	int64_t used; /* of its time, at the last look */
 } worker = {.fd = -1};
+
+/* Of all workers, at the last look. */
+static int64_t time_used;
 
 void parse_use(const struct parse_launcher *l)
 {
 	launcher = l;
 }
+
+/* --- time --- */
+
+static int64_t milliseconds(clockid_t clock)
+{
+	struct timespec now;
+
+	return !clock || clock_gettime(clock, &now) < 0
+		       ? 0
+		       : now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void look_at_time(void)
+{
+	int64_t used = milliseconds(worker.clock);
+
+	if (used <= worker.used)
+		return;
+	time_used += used - worker.used;
+	worker.used = used;
+}
+
+int64_t parse_time(void)
+{
+	return time_used;
+}
+
+/* --- the worker --- */
 
 /* Ends the worker and returns its status of waitpid(2). A worker of the parent
  * process, whose socket a fork has inherited, is only forgotten. */
@@ -43,6 +76,7 @@ static int end_worker(void)
 
 	fd_close(&worker.fd);
 	if (worker.pid && worker.owner == getpid()) {
+		look_at_time();
 		(void)kill(worker.pid, SIGKILL);
 		status = child_wait(worker.pid);
 	}
@@ -68,6 +102,9 @@ static int start_worker(bool git, struct err *err)
 	}
 	worker.owner = getpid();
 	worker.git = git;
+	worker.used = 0;
+	if (clock_getcpuclockid(worker.pid, &worker.clock) != 0)
+		worker.clock = 0;
 	return 0;
 }
 
@@ -108,27 +145,6 @@ int parse_refuse(struct err *err)
 	return refuse("invalid answer", err);
 }
 
-/* --- time --- */
-
-static int64_t milliseconds(clockid_t clock)
-{
-	struct timespec now;
-
-	return clock_gettime(clock, &now) < 0
-		       ? 0
-		       : now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-int64_t parse_time(void)
-{
-	clockid_t clock;
-
-	return worker.pid && worker.owner == getpid() &&
-			       clock_getcpuclockid(worker.pid, &clock) == 0
-		       ? milliseconds(clock)
-		       : 0;
-}
-
 /*
  * Waits for a packet. A stopped or suspended guard does not count against the
  * worker: only looks that found no progress of its processor time do.
@@ -136,16 +152,11 @@ int64_t parse_time(void)
 static int wait_answer(struct err *err)
 {
 	struct pollfd ready = {.fd = worker.fd, .events = POLLIN};
-	int64_t start = 0, last = 0, used, idle = 0;
-	clockid_t clock;
+	int64_t start = worker.used, last = start, used, idle = 0;
 	int got = poll(&ready, 1, LOOK_MS);
-	bool has_clock =
-		got == 0 && clock_getcpuclockid(worker.pid, &clock) == 0;
 
-	if (has_clock)
-		start = last = milliseconds(clock);
 	while (got == 0 || (got < 0 && errno == EINTR)) {
-		used = has_clock ? milliseconds(clock) : 0;
+		used = milliseconds(worker.clock);
 		idle = used > last ? 0 : idle + LOOK_MS;
 		last = used;
 		if (used - start > (int64_t)launcher->processor * 1000)
@@ -154,6 +165,7 @@ static int wait_answer(struct err *err)
 			return refuse("no answer", err);
 		got = poll(&ready, 1, LOOK_MS);
 	}
+	look_at_time();
 	return got < 0 ? fail_errno(err, "wait for the worker") : 0;
 }
 
