@@ -98,12 +98,17 @@ static void index_rule_patterns(void)
 
 static bool glob_matches(const char *rule_pattern, size_t len, const char *path)
 {
-	const char *star = memchr(rule_pattern, '*', len);
+	const char *star;
 	char glob[PATTERN_MAX];
-	size_t have = strlen(path);
+	size_t have;
 
+	/* Most patterns end here. */
+	if (len && *rule_pattern != *path && !strchr("*[?\\", *rule_pattern))
+		return false;
+	star = memchr(rule_pattern, '*', len);
 	if (!star && !memchr(rule_pattern, '[', len))
-		return have == len && memcmp(rule_pattern, path, len) == 0;
+		return strncmp(rule_pattern, path, len) == 0 && !path[len];
+	have = strlen(path);
 	/* "*.so" matches a name, which has no slash. */
 	if (star == rule_pattern && !memchr(rule_pattern + 1, '*', len - 1) &&
 	    !memchr(rule_pattern, '/', len))
