@@ -38,7 +38,6 @@ static const char *errno_remedy(int num)
 
 bool err_is_exhaustion(int num)
 {
-	num = num < 0 ? -num : num;
 	return num == EMFILE || num == ENFILE || num == ENOMEM;
 }
 

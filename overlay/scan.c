@@ -194,7 +194,7 @@ static int difference_or_error(int got, struct difference *d)
 {
 	if (got >= 0)
 		return !got;
-	if (err_is_exhaustion(got) || compare_is_gone(got))
+	if (err_is_exhaustion(-got) || compare_is_gone(got))
 		return got;
 	d->unreadable = true;
 	return 1;
@@ -240,7 +240,7 @@ static int compare_new_file(int dirfd, const char *name, unsigned int *ret,
 
 	/* Most files have no xattrs; this query is the fastest. */
 	got = xattrs_get(dirfd, name, &x, err);
-	if (err_is_exhaustion(got))
+	if (err_is_exhaustion(-got))
 		return got;
 	if (got == 0) {
 		caps = xattrs_find(&x, "security.capability") != NULL;
@@ -462,7 +462,7 @@ static int push_frame(struct scan *s, int upper, int lower, const char *name,
 		s->opened -= f.opened.fd > 0;
 		frame_free(&f);
 		note_newest(s, (struct timestamp){.sec = INT64_MAX});
-		if (err_is_exhaustion(got))
+		if (err_is_exhaustion(-got))
 			return got;
 		if (!compare_is_gone(got))
 			change_list_unreadable(&s->list, buf_text(&s->path),
@@ -544,7 +544,7 @@ static int is_owner_copy(const struct pair *p, uid_t uid, struct err *err)
 	fd = upper_open(p->upper, p->upper_name, O_RDONLY | O_DIRECTORY, 0500,
 			&opened, err);
 	got = fd < 0 ? fd : opaque_is_set(fd, err);
-	return err_is_exhaustion(got) ? got : got == 0;
+	return err_is_exhaustion(-got) ? got : got == 0;
 }
 
 /* An entry with the same file type on both sides. */
@@ -574,7 +574,7 @@ static int scan_both_sided(struct scan *s, const struct frame *f,
 		p.u.gid = l->gid;
 	}
 	got = compare_pair(&p, &d, err);
-	if (err_is_exhaustion(got))
+	if (err_is_exhaustion(-got))
 		return got;
 	/* One side disappeared during the scan. When the real entry
 	 * disappeared, the run's entry is still a change. */

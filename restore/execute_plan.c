@@ -30,7 +30,7 @@ bool transaction_pending(int workspaces_fd, const char *project_path)
 	/* Without descriptors the journal may exist: recovery reports the
 	 * reason. */
 	if (fd < 0)
-		return err_is_exhaustion(fd);
+		return err_is_exhaustion(-fd);
 	return has_journal(fd) || journal_orphan_is_available(fd, project_path);
 }
 

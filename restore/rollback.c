@@ -377,7 +377,7 @@ static int rollback_meta(struct txn *t, const struct op *op, struct err *err)
 	    (!S_ISDIR(op->from->mode) || (op->from->mode & S_IWUSR)))
 		return 0;
 	fd = beneath_open(t->project->fd, op->path, O_PATH, 0, err);
-	if (fd < 0 && err_is_exhaustion(fd))
+	if (err_is_exhaustion(-fd))
 		return fd;
 	if (fd < 0 || meta_get(fd, "", &m) < 0 || m.ino != op->old_ino)
 		return 0;

@@ -202,7 +202,7 @@ static int restore_line_mode(const char *line, struct err *err)
 	    line[at] != '/')
 		return 0;
 	fd = mount_open_dir(root, line + at, false, err);
-	if (fd < 0 && err_is_exhaustion(fd))
+	if (err_is_exhaustion(-fd))
 		return fd;
 	if (fd >= 0 && meta_get(fd, "", &m) == 0 && m.ino == ino &&
 	    m.uid == geteuid() && m.mode == (mode | S_IRWXU))

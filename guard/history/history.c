@@ -307,7 +307,7 @@ static int add_row(struct history *h, struct store *store, int snaps_fd,
 	struct snapshot *s = &row.snapshot;
 	int got = catalog_load_from(snaps_fd, seq, s, err);
 
-	if (err_is_exhaustion(got))
+	if (err_is_exhaustion(-got))
 		return got;
 	if (got < 0) {
 		if (got != -ENOENT) /* -ENOENT: pruned during the loop */

@@ -61,7 +61,7 @@ static int each_version(struct store *store, const char *path,
 		struct err damage;
 
 		got = catalog_load(store, seqs[count], &s, &damage);
-		if (err_is_exhaustion(got)) {
+		if (err_is_exhaustion(-got)) {
 			*err = damage;
 			return got;
 		}

@@ -225,7 +225,7 @@ static int load_all_versions(struct version_loader *l, struct err *err)
 
 		if (got == 0 && !snapshot_is_hidden(&s))
 			got = extend_chain(l, &s, &damage);
-		if (err_is_exhaustion(got)) {
+		if (err_is_exhaustion(-got)) {
 			*err = damage;
 			return got;
 		}

@@ -154,7 +154,7 @@ static int load_root(struct verify_job *v, uint64_t seq, struct entry *ret,
 	if (got == -ENOENT)
 		return 0;
 	v->result.snapshots++;
-	if (err_is_exhaustion(got)) {
+	if (err_is_exhaustion(-got)) {
 		*err = cause;
 		return got;
 	}

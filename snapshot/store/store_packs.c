@@ -408,7 +408,7 @@ static struct pack *next_pack(struct store *s, struct copies *c)
 			got = open_store_pack(s, midx_name(c->midx, i),
 					      s->mode == STORE_READ,
 					      &s->indexed[i], &ignored);
-		if (err_is_exhaustion(got))
+		if (err_is_exhaustion(-got))
 			c->failed = -got;
 		pack = s->indexed[i];
 		store_unlock(s);
