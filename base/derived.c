@@ -13,7 +13,6 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "base/timestamp.h"
 
 #define DIR_NAME "derived"
 #define SUBJECT_LEN 16 /* hex digits */

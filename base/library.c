@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 /* version.h of libgit2 1.9 needs the macros of common.h. */
-#include <git2/common.h>
 #include <git2/version.h>
 
 static const struct library libraries[LIBRARY_COUNT] = {

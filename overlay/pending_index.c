@@ -1,6 +1,5 @@
 #include "overlay/pending_index.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -15,7 +15,6 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/mem.h"
-#include "base/meta.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/text.h"

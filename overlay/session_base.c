@@ -1,7 +1,6 @@
 #include "overlay/session_base.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>

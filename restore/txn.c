@@ -2,7 +2,6 @@
  * operations. */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +11,6 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "restore/exchange.h"
 #include "restore/transaction_private.h"
 
 void txn_free(struct txn *t)

@@ -13,7 +13,6 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/parallel_for.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "restore/entry_compare.h"
 #include "snapshot/store/content.h"

@@ -6,7 +6,6 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/path.h"
 #include "guard/change/action_private.h"
 

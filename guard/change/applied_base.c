@@ -7,7 +7,6 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "overlay/session_base.h"
 
 uint64_t applied_base_seq(const struct session *s, size_t root)

@@ -4,17 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/change/worktrees.h"
 #include "guard/state/report.h"
-#include "overlay/layers.h"
 #include "restore/git/gitdir.h"
 #include "restore/git/gitlock.h"
-#include "restore/entry_compare.h"
 #include "snapshot/store/content.h"
 
 #define GIT ".git"

@@ -23,7 +23,6 @@
 #include "overlay/persistent_mount.h"
 #include "overlay/whiteout.h"
 #include "restore/transaction.h"
-#include "snapshot/store/content.h"
 #include "restore/git/gitdir.h"
 
 #define TARGET_MAX 4096

@@ -1,7 +1,6 @@
 /* Caches and histories in a home directory. */
 #include "base/path.h"
 #include "base/sorted.h"
-#include "base/vec.h"
 #include "guard/change/changes.h"
 
 bool changes_is_cache(const char *home_path)

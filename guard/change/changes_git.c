@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"

@@ -1,10 +1,7 @@
 /* References to the files of a root (guard/rules/risk_refs.c), before and after
  * a run. Before it means the real files: they are what executes. */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

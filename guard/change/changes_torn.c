@@ -1,7 +1,5 @@
 /* The changes of a run that a power cut may have torn: overlay/torn.h. */
-#include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/beneath.h"

@@ -1,6 +1,5 @@
 #include "guard/change/changeset_private.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 

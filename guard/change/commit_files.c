@@ -6,7 +6,6 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "base/vec.h"
 #include "guard/change/changes.h"
 #include "guard/change/consent.h"

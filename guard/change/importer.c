@@ -20,7 +20,6 @@
 #include "overlay/scan.h"
 #include "restore/git/gitdir.h"
 #include "restore/result.h"
-#include "snapshot/store/content.h"
 #include "snapshot/tree/catalog.h"
 
 #define GIT ".git"

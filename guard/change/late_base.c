@@ -1,7 +1,6 @@
 #include "guard/change/late_base.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

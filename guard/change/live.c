@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "guard/change/resolve_run.h"

@@ -1,11 +1,8 @@
 #include "guard/change/result_edit.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/path.h"
-#include "base/pathset.h"
 #include "guard/change/applied_base.h"
 #include "guard/change/changes.h"
 #include "restore/result.h"

@@ -1,7 +1,6 @@
 #include "guard/change/results.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 #include "guard/change/rewind.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include "guard/change/delta.h"
 #include "guard/change/late_base.h"
 #include "guard/change/run_state.h"
-#include "guard/state/report.h"
 #include "guard/timeline/marks.h"
 #include "guard/timeline/moment.h"
 #include "restore/workspace.h"

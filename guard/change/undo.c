@@ -15,7 +15,6 @@
 #include "guard/change/changes.h"
 #include "guard/change/recover.h"
 #include "guard/change/undo_git.h"
-#include "guard/state/exit_status.h"
 #include "guard/state/report.h"
 #include "overlay/session_base.h"
 #include "restore/unreadable_dirs.h"

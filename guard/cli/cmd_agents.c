@@ -3,7 +3,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/dirtree.h"
 #include "base/parse.h"
 #include "base/path.h"
 #include "guard/agent/agent.h"

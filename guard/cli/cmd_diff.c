@@ -16,7 +16,6 @@
 #include "guard/change/worktrees.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
-#include "restore/git/textdiff.h"
 #include "restore/parse/parse.h"
 
 /* With --exit-code: a critical change, or an only copy that is deleted. */

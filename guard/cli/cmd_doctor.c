@@ -5,7 +5,6 @@
 #include "base/dirtree.h"
 #include "base/library.h"
 #include "guard/change/live.h"
-#include "guard/change/resolve_run.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/styled.h"
 #include "guard/sandbox/inspect.h"

@@ -1,5 +1,4 @@
 #include <string.h>
-#include <unistd.h>
 
 #include "base/path.h"
 #include "guard/change/importer.h"

@@ -12,7 +12,6 @@
 #include "guard/change/resolve_run.h"
 #include "guard/history/locate.h"
 #include "guard/history/sources.h"
-#include "snapshot/tree/time_spec.h"
 #include "guard/change/recover.h"
 #include "guard/review/fold.h"
 

@@ -1,6 +1,5 @@
 #include "guard/cli/conflict_view.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -1,7 +1,6 @@
 #include "guard/cli/diffsnaps.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

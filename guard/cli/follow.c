@@ -3,10 +3,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/auto.h"
-#include "base/path.h"
 #include "base/pathset.h"
 #include "base/timestamp.h"
 #include "guard/change/live.h"

@@ -1,7 +1,6 @@
 #include "guard/cli/hunks_json.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"

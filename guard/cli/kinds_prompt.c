@@ -1,6 +1,5 @@
 #include "guard/cli/kinds_prompt.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"

@@ -7,11 +7,9 @@
 
 #include "base/auto.h"
 #include "base/library.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/listing.h"
-#include "guard/cli/plan_summary.h"
 #include "guard/cli/output.h"
 #include "guard/review/fold.h"
 #include "guard/state/report.h"

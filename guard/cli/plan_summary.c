@@ -1,9 +1,6 @@
 #include "guard/cli/plan_summary.h"
 
-#include <stdlib.h>
-
 #include "base/auto.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "guard/cli/jsonout.h"
 #include "guard/review/view.h"

@@ -7,7 +7,6 @@
 #include "base/lock.h"
 #include "base/record.h"
 #include "guard/change/recover.h"
-#include "guard/change/resolve_run.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 

@@ -12,7 +12,6 @@
 #include "guard/cli/commit_files_show.h"
 #include "guard/cli/conflict_session.h"
 #include "guard/cli/kinds_prompt.h"
-#include "guard/cli/plan_print.h"
 #include "guard/cli/review_session_private.h"
 #include "guard/cli/review_show.h"
 #include "guard/cli/risk_show.h"
@@ -81,7 +80,8 @@ static void show_parts(struct review_session *v, size_t most)
 
 	review_show_head(s, &v->parts[0].review, to);
 	risk_show_verdict(&v->judged.verdict, to);
-	commit_files_show_load(v->a->c, &v->a->p->session, &v->a->changes, &files);
+	commit_files_show_load(v->a->c, &v->a->p->session, &v->a->changes,
+			       &files);
 	commit_files_show_count(&files, session_label(s), to);
 	review_show_first(s, &v->parts[0].review, &v->a->changes, most, to);
 	if (!most)

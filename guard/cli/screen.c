@@ -1,7 +1,6 @@
 #include "guard/cli/screen.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

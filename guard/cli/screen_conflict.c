@@ -1,6 +1,4 @@
 /* Conflicts of an apply on the full screen: three sides, and a choice. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "base/path.h"

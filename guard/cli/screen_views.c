@@ -1,5 +1,4 @@
 /* Views of the full screen from a key: versions, a kind of hunks, a test. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/jsonstream.h"
-#include "guard/cli/output.h"
 #include "guard/cli/styled.h"
 #include "guard/timeline/record_list.h"
 

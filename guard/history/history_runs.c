@@ -1,13 +1,11 @@
 #include "guard/history/history.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "base/vec.h"
 #include "guard/history/run_timeline.h"
 #include "overlay/session_list.h"

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "guard/parse/parse_table.h"
 #include "guard/sandbox/git_process.h"

@@ -1,10 +1,6 @@
 #include "guard/retention/trashes.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "base/auto.h"
-#include "base/dirtree.h"
 #include "overlay/session.h"
 #include "snapshot/maintain/trash.h"
 

@@ -1,6 +1,5 @@
 #include "guard/review/fold.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

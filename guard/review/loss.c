@@ -14,7 +14,6 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "guard/review/loss_private.h"
-#include "snapshot/store/content.h"
 #include "snapshot/store/hash.h"
 
 /* Blocks of large files that are compared at the same offsets. */

@@ -1,5 +1,4 @@
 /* Refs that lose commits. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

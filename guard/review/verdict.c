@@ -1,6 +1,5 @@
 #include "guard/review/verdict.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/dirtree.h"
-#include "base/fd.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/vec.h"

@@ -1,13 +1,10 @@
 /* Repositories in directories of any name. */
 #include "guard/rules/risk.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "guard/rules/risk_private.h"
 
 /* Names in a repository that git obeys. "X/": all below X. */
 static bool is_obeyed(const char *rest)

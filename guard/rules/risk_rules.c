@@ -35,7 +35,6 @@
 
 #include "base/auto.h"
 #include "base/err.h"
-#include "base/path.h"
 #include "base/shipped.h"
 #include "base/text.h"
 #include "guard/rules/risk_private.h"

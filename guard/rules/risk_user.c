@@ -1,5 +1,4 @@
 /* Judges a file by the user's own rules, which risk_rules.c reads. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -3,7 +3,6 @@
 #include <linux/ioprio.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +22,6 @@
 #include "guard/retention/settings.h"
 #include "guard/run/run.h"
 #include "overlay/layers.h"
-#include "overlay/pre_copy_up.h"
 #include "overlay/session_base.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"

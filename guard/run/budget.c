@@ -10,7 +10,6 @@
 #include "base/child.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "base/meta.h"
 #include "base/text.h"
 #include "guard/state/background.h"
 #include "overlay/session.h"

@@ -9,17 +9,14 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/beneath.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/sorted.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/agent/home_versions.h"
 #include "guard/change/action.h"
-#include "guard/change/applied_base.h"
 #include "guard/change/changes.h"
 #include "guard/change/apply_commits.h"
 #include "guard/change/late_base.h"
@@ -35,7 +32,6 @@
 #include "overlay/session_base.h"
 #include "restore/workspace.h"
 #include "snapshot/tree/changed_paths.h"
-#include "snapshot/walk/take.h"
 
 /* Parts of a path below /tmp that is a mount point in a run. */
 #define MOUNT_POINT_DEPTH 32

@@ -12,7 +12,6 @@
 #include "guard/agent/agent.h"
 #include "guard/agent/redactions.h"
 #include "guard/change/live.h"
-#include "guard/change/resolve_run.h"
 #include "guard/run/run.h"
 #include "overlay/mount.h"
 

@@ -5,7 +5,6 @@
 #include "base/fd.h"
 #include "base/timestamp.h"
 #include "guard/state/report.h"
-#include "guard/timeline/timeline.h"
 #include "overlay/session_base.h"
 
 #define SPOOL_BYTES (64 << 20)

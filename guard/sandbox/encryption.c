@@ -1,7 +1,6 @@
 #include "guard/sandbox/encryption.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -19,7 +19,6 @@
 
 #include "base/auto.h"
 #include "base/child.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "guard/sandbox/filter.h"
 #include "guard/sandbox/namespaces.h"

@@ -21,7 +21,6 @@
 #include "base/path.h"
 #include "base/settings.h"
 #include "base/shipped.h"
-#include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
 

@@ -12,7 +12,6 @@
 
 #include "base/child.h"
 #include "base/fd.h"
-#include "base/meta.h"
 #include "base/text.h"
 
 #define TICK_MS 250

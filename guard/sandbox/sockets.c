@@ -8,7 +8,6 @@
 
 #include "base/auto.h"
 #include "base/dirtree.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "guard/sandbox/grant.h"

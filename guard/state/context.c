@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "base/path.h"
 #include "guard/state/free_space.h"
 #include "guard/state/moved_project.h"
 #include "guard/state/report.h"

@@ -12,13 +12,11 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/beneath.h"
 #include "base/codec.h"
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/record.h"
 #include "base/sorted.h"
-#include "base/text.h"
 #include "guard/timeline/contents_private.h"
 #include "guard/timeline/record_list.h"
 #include "overlay/session_base.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "guard/timeline/contents_private.h"

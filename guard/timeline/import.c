@@ -1,7 +1,6 @@
 #include "guard/timeline/import.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 #include "guard/timeline/moment.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -10,7 +10,6 @@
 #include "base/codec.h"
 #include "base/fd.h"
 #include "base/sorted.h"
-#include "base/text.h"
 #include "base/vec.h"
 #include "snapshot/store/hash.h"
 

@@ -1,6 +1,5 @@
 #include "restore/git/gitcopies.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,7 +8,6 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "restore/git/gitclean.h"
 
 /* The first line of a pointer that stands for a file in Git LFS. */

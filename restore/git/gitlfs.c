@@ -9,9 +9,7 @@
 
 #include "base/atomic.h"
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/library.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "snapshot/store/content.h"
 

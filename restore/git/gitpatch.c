@@ -12,7 +12,6 @@
 #include "restore/git/moves.h"
 #include "restore/git/textdiff.h"
 #include "restore/parse/parse.h"
-#include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
 #define CONTEXT_LINES 3

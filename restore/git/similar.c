@@ -1,7 +1,5 @@
 #include "restore/git/similar.h"
 
-#include <errno.h>
-
 #include "base/auto.h"
 #include "base/codec.h"
 #include "restore/parse/parse.h"

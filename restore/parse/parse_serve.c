@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "restore/parse/parse.h"
 #include "restore/parse/parse_wire.h"
 

@@ -1,5 +1,4 @@
 /* Databases with sidecars: all members from one side, see unit.h. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/auto.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/atomic.h"
 #include "base/auto.h"
 #include "base/vec.h"
 #include "snapshot/store/store_dir.h"

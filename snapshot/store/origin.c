@@ -1,6 +1,5 @@
 #include "snapshot/store/origin.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

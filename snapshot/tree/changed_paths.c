@@ -1,7 +1,6 @@
 #include "snapshot/tree/changed_paths.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "snapshot/store/content.h"
 #include "snapshot/walk/stable_read.h"
