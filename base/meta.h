@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/timestamp.h"
 
 struct meta {

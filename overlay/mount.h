@@ -10,7 +10,6 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/meta.h"
 
 struct mount_overlay_dirs {

@@ -26,7 +26,6 @@
 
 #include <stddef.h>
 
-#include "base/record.h"
 #include "base/vec.h"
 #include "guard/agent/profile.h"
 #include "guard/agent/run_options.h"

@@ -6,7 +6,6 @@
 #ifndef GUARD_CHANGE_CONSENT_H
 #define GUARD_CHANGE_CONSENT_H
 
-#include "guard/rules/risk.h"
 #include "restore/plan/plan.h"
 
 /* The rule of a loss of an only copy. */

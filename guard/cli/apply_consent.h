@@ -11,7 +11,6 @@
 #define GUARD_CLI_APPLY_CONSENT_H
 
 #include "guard/change/apply_plan.h"
-#include "guard/cli/options.h"
 #include "guard/cli/verdict_show.h"
 
 struct asked {

@@ -12,7 +12,6 @@
 #include "guard/cli/difftext.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/output.h"
-#include "overlay/scan.h"
 #include "overlay/session.h"
 
 #define DIFF_CONTEXT 3

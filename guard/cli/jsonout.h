@@ -9,9 +9,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "base/meta.h"
 #include "guard/change/changes.h"
-#include "overlay/scan.h"
 #include "overlay/session.h"
 
 /* Adds a text as KEY, or as KEY_b64 with KEY null when it is not UTF-8; null

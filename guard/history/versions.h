@@ -20,7 +20,6 @@
 #include <stddef.h>
 
 #include "guard/state/context.h"
-#include "snapshot/tree/catalog.h"
 
 struct version {
 	char *path; /* absolute */

@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem.h"
 #include "guard/sandbox/sandbox.h"
 #include "overlay/session.h"
 

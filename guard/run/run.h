@@ -21,7 +21,6 @@
 #include "guard/sandbox/grant.h"
 #include "guard/sandbox/places.h"
 #include "guard/sandbox/sandbox.h"
-#include "overlay/scan.h"
 #include "overlay/session.h"
 
 /* In the session's record: exit status, milliseconds and command of the last

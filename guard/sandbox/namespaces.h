@@ -10,7 +10,6 @@
 #include <sys/types.h>
 
 #include "guard/sandbox/inherited_state.h"
-#include "guard/sandbox/message.h"
 #include "guard/sandbox/setup.h"
 
 /*

@@ -14,8 +14,6 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "base/err.h"
-
 /*
  * Builds a second tree like the first, on the same mount. Files are hard links
  * where possible, so that they keep their identity and all metadata;

@@ -17,8 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/mem.h"
-
 struct tty;
 
 /*

@@ -27,7 +27,6 @@
 #ifndef GUARD_TIMELINE_MOMENT_H
 #define GUARD_TIMELINE_MOMENT_H
 
-#include "base/vec.h"
 #include "guard/timeline/timeline.h"
 #include "snapshot/tree/entry.h"
 
