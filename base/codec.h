@@ -36,6 +36,13 @@ static inline uint64_t get_le(const unsigned char *from, int len)
 	return v;
 }
 
+/* Four bytes in the order of the network. */
+static inline uint32_t get_be32(const unsigned char *from)
+{
+	return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 |
+	       (uint32_t)from[2] << 8 | from[3];
+}
+
 /* Appends one value to the buffer. */
 void enc_u8(struct buf *b, uint8_t v);
 void enc_u16(struct buf *b, uint16_t v);

@@ -73,16 +73,6 @@ const char *guard_project(const struct guard *g)
 	return g->context.project;
 }
 
-static bool has_root(const struct session *s, const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < s->root_count; i++)
-		if (strcmp(s->roots[i].path, path) == 0)
-			return true;
-	return false;
-}
-
 int guard_pending(struct guard *g,
 		  int (*each)(void *arg, const struct guard_run *run),
 		  void *arg, struct err *err)
@@ -105,7 +95,7 @@ int guard_pending(struct guard *g,
 		};
 
 		if (!run_state_pending(s->state) ||
-		    !has_root(s, g->context.project))
+		    !session_has_root(s, g->context.project))
 			continue;
 		got = each(arg, &run);
 		if (got)

@@ -174,12 +174,8 @@ static int open_layer_lower(struct layer *l, const char *path, struct err *err)
 static bool has_own_layer(const struct session *s, const char *path)
 {
 	const char *git = record_get(&s->more, LAYERS_GIT);
-	size_t i;
 
-	for (i = 0; i < s->root_count; i++)
-		if (strcmp(s->roots[i].path, path) == 0)
-			return true;
-	return git && strcmp(git, path) == 0;
+	return session_has_root(s, path) || (git && strcmp(git, path) == 0);
 }
 
 static void add_covered_point(char ***points, const char *path, const char *dir)

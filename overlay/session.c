@@ -139,6 +139,16 @@ size_t session_root_of(const struct session *s, const char *path)
 	return best;
 }
 
+bool session_has_root(const struct session *s, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++)
+		if (strcmp(s->roots[i].path, path) == 0)
+			return true;
+	return false;
+}
+
 char *session_root_dir(size_t index, const char *what)
 {
 	return index ? mem_printf("%s-%zu", what, index) : mem_strdup(what);

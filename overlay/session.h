@@ -26,7 +26,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/atomic.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/meta.h"
@@ -126,6 +125,8 @@ int session_add_root(struct session *s, const char *path, int dir_fd,
 		     struct err *err);
 /* The index of the innermost root that has the path; root_count: none. */
 size_t session_root_of(const struct session *s, const char *path);
+/* Whether the path is that of a root itself. */
+bool session_has_root(const struct session *s, const char *path);
 /* The name of a root's layer directory, to free: "upper" for the project (index
  * 0), "upper-1" for the next root. what: "upper" or "work". */
 char *session_root_dir(size_t index, const char *what);

@@ -114,11 +114,6 @@ static void add_displaced_line(struct txn *t, char *line)
 	free(line);
 }
 
-static int open_path_dir(int dir, const char *name)
-{
-	return openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
 /* Creates a directory that another process removed, with its former metadata. A
  * directory under a new name (for displaced files) is accessible to the owner
  * only. */
@@ -140,7 +135,7 @@ static int recreate_dir(struct txn *t, int dir, const char *name,
 	    !S_ISDIR(e.mode))
 		return 0;
 	e.mode |= S_IWUSR | S_IXUSR;
-	fd = open_path_dir(dir, name);
+	fd = fd_open_dir_path(dir, name);
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(path))
 		      : entry_apply_meta(t->store, fd, &e, err);
 }
@@ -155,7 +150,7 @@ static int enter_or_recreate_dir(struct txn *t, int dir, const char *name,
 	int fd;
 
 	*path = path_join(up, name);
-	fd = open_path_dir(dir, name);
+	fd = fd_open_dir_path(dir, name);
 	if (fd < 0 && errno == ENOENT) {
 		if (recreate_dir(t, dir, name, *path, err) < 0)
 			return -err->num;
@@ -164,7 +159,7 @@ static int enter_or_recreate_dir(struct txn *t, int dir, const char *name,
 			mem_printf(
 				"%s was missing: recreated for its entries\n",
 				text_quote(*path)));
-		fd = open_path_dir(dir, name);
+		fd = fd_open_dir_path(dir, name);
 	} else if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
 		auto_free char *was = *path;
 
@@ -176,7 +171,7 @@ static int enter_or_recreate_dir(struct txn *t, int dir, const char *name,
 						 "its entries are kept in %s\n",
 						 text_quote(was),
 						 text_quote(*path)));
-		fd = open_path_dir(dir, kept);
+		fd = fd_open_dir_path(dir, kept);
 	}
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(*path)) : fd;
 }

@@ -41,7 +41,7 @@ void undo_free(struct undo *u)
 	free(u->path);
 }
 
-static int open_project_workspace(const struct undo *u, struct err *err)
+int undo_open_workspace(const struct undo *u, struct err *err)
 {
 	return workspace_open(u->c->state.workspaces_fd, u->path, false, err);
 }
@@ -148,7 +148,7 @@ static int has_action(int workspace_fd, struct err *err)
  * changed nothing in the project. -ENOENT: it has none. */
 static int inspect_dir(struct undo *u, struct err *err)
 {
-	auto_close int fd = open_project_workspace(u, err);
+	auto_close int fd = undo_open_workspace(u, err);
 	int got;
 
 	if (fd < 0)
@@ -195,7 +195,7 @@ int undo_find(struct undo *u, struct err *err)
 
 int undo_load(struct undo *u, size_t back, struct err *err)
 {
-	auto_close int fd = open_project_workspace(u, err);
+	auto_close int fd = undo_open_workspace(u, err);
 	int got;
 
 	clear(u);
@@ -213,7 +213,7 @@ int undo_load(struct undo *u, size_t back, struct err *err)
 bool undo_can_redo(const struct undo *u, struct action *ret)
 {
 	struct err ignored;
-	auto_close int fd = open_project_workspace(u, &ignored);
+	auto_close int fd = undo_open_workspace(u, &ignored);
 
 	return fd >= 0 && action_load_undone(fd, 0, ret, &ignored) == 0;
 }
@@ -228,7 +228,7 @@ static bool is_of_run(const struct action *a, const char *run, char **id)
 
 int undo_count_run(struct undo *u, const char *run, struct err *err)
 {
-	auto_close int fd = open_project_workspace(u, err);
+	auto_close int fd = undo_open_workspace(u, err);
 	auto_free char *id = NULL;
 	struct err ignored;
 	size_t back, newer = 0;
@@ -462,7 +462,7 @@ char *undo_further(const struct undo *u)
 {
 	AUTO(action) struct action a = {0};
 	struct err ignored;
-	auto_close int fd = open_project_workspace(u, &ignored);
+	auto_close int fd = undo_open_workspace(u, &ignored);
 
 	if (fd < 0 || action_load_effective(fd, 0, &a, &ignored) < 0)
 		return mem_strdup("");

@@ -79,6 +79,9 @@ char *undo_further(const struct undo *u);
 /* Names the commands that go back and forth, after the last step. */
 void undo_hint(const struct undo *u);
 
+/* The project's actions: workspace_open(). */
+int undo_open_workspace(const struct undo *u, struct err *err);
+
 /* undo_discard.c. Undoes a discard. Returns an exit status or a negative errno.
  */
 int undo_discard(const struct undo *u, struct err *err);

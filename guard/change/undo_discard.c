@@ -34,11 +34,6 @@ static char *find_trashed_run(const struct state *state, const char *run_id,
 	return NULL;
 }
 
-static int open_discard_workspace(const struct undo *u, struct err *err)
-{
-	return workspace_open(u->c->state.workspaces_fd, u->path, false, err);
-}
-
 static const char *step_intro(const struct undo *u)
 {
 	return u->step ? "before that, the last action was"
@@ -60,7 +55,7 @@ static int restore_discarded_run(const struct undo *u, struct err *err)
 	if (!name && err->num != ENOENT)
 		return -err->num;
 	if (!name) {
-		fd = open_discard_workspace(u, err);
+		fd = undo_open_workspace(u, err);
 		if (fd < 0 ||
 		    (!u->dry && action_forget_discard(
 					fd, run, u->c->state.runs_fd, err) < 0))
@@ -76,7 +71,7 @@ static int restore_discarded_run(const struct undo *u, struct err *err)
 		return STATUS_OK;
 	if (!report_confirm(u->yes, "guard: restore run %s?", label))
 		return STATUS_REFUSED;
-	fd = open_discard_workspace(u, err);
+	fd = undo_open_workspace(u, err);
 	if (fd < 0)
 		return fd;
 	lock = action_announce_discard(fd, run, u->last.run_name, err);
@@ -104,7 +99,7 @@ static int restore_discarded_run(const struct undo *u, struct err *err)
 
 static int forget_discarded_paths(const struct undo *u, struct err *err)
 {
-	auto_close int fd = open_discard_workspace(u, err);
+	auto_close int fd = undo_open_workspace(u, err);
 	auto_close int lock = -1;
 
 	if (fd < 0)
@@ -144,7 +139,7 @@ static int move_paths_back(const struct undo *u, struct session *s,
 			   struct err *err)
 {
 	const struct action *last = &u->last;
-	auto_close int fd = open_discard_workspace(u, err);
+	auto_close int fd = undo_open_workspace(u, err);
 	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
 	struct action next = *last;
 

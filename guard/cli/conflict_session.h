@@ -11,7 +11,6 @@
 
 #include "guard/change/apply_plan.h"
 #include "guard/cli/review_ui.h"
-#include "overlay/session_list.h"
 
 struct conflict_session {
 	struct review_ui *ui; /* the review's */

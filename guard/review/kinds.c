@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/sorted.h"
 #include "snapshot/store/hash.h"
 
 /* A hunk of more tokens is compared byte by byte: no person reads two of them
@@ -539,11 +540,6 @@ static void sort_families(struct kinds *k)
 	VEC_FREE(&list);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The length at which all ids differ. */
 static void measure_ids(struct kinds *k)
 {
@@ -552,7 +548,7 @@ static void measure_ids(struct kinds *k)
 
 	for (i = 0; i < k->items.count; i++)
 		ids[i] = k->items.items[i].id;
-	vec_sort(ids, k->items.count, sizeof(*ids), compare_ids);
+	vec_sort(ids, k->items.count, sizeof(*ids), sorted_compare_texts);
 	for (i = 1; i < k->items.count; i++) {
 		for (same = 0; ids[i][same] && ids[i][same] == ids[i - 1][same];
 		     same++)

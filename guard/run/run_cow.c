@@ -162,16 +162,6 @@ int run_check_cows(const struct run *run, struct err *err)
 
 static int add_mounts_below(struct run *run, const char *path, struct err *err);
 
-static bool is_root(const struct session *s, const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < s->root_count; i++)
-		if (strcmp(s->roots[i].path, path) == 0)
-			return true;
-	return false;
-}
-
 static int add_part(struct run *run, const char *path, int fd, struct err *err)
 {
 	if (recover_project(&run->context, path, err) < 0 ||
@@ -194,7 +184,7 @@ static int add_subvolumes_below(struct run *run, const char *path, int fd,
 	for (i = 0; got == 0 && subvolumes && subvolumes[i]; i++) {
 		auto_close int part = fd_open_dir(AT_FDCWD, subvolumes[i]);
 
-		if (is_root(s, subvolumes[i]))
+		if (session_has_root(s, subvolumes[i]))
 			continue;
 		if (part < 0 || faccessat(part, ".", X_OK, AT_EACCESS) < 0 ||
 		    s->root_count > MOUNTS_MAX)
@@ -230,7 +220,7 @@ static int add_mounts_below(struct run *run, const char *path, struct err *err)
 	for (i = 0; got >= 0 && mounts && mounts[i]; i++) {
 		auto_close int mount = fd_open_dir(AT_FDCWD, mounts[i]);
 
-		if (is_root(s, mounts[i]))
+		if (session_has_root(s, mounts[i]))
 			continue; /* in a subvolume */
 		if (mount < 0 && errno == ENOTDIR)
 			continue; /* a file: a copy of it is seen */

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/codec.h"
 #include "snapshot/store/content.h"
 
 #define INDEX_MAX (256u << 20)
@@ -27,12 +28,6 @@ struct index {
 static void index_free(struct index *x)
 {
 	buf_free(&x->sum);
-}
-
-static uint32_t read_be32(const unsigned char *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
-	       (uint32_t)p[2] << 8 | p[3];
 }
 
 static size_t bytes_left(const struct index *x)
@@ -88,8 +83,8 @@ static bool sum_up(struct index *x)
 
 	if (x->len < HEAD_LEN + TAIL_LEN || memcmp(x->data, "DIRC", 4) != 0)
 		return false;
-	x->version = read_be32(x->data + 4);
-	count = read_be32(x->data + 8);
+	x->version = get_be32(x->data + 4);
+	count = get_be32(x->data + 8);
 	if (x->version < 2 || x->version > 4)
 		return false;
 	buf_printf(&x->sum, "%u %u\n", x->version, count);
@@ -104,7 +99,7 @@ static bool sum_up(struct index *x)
 
 		if (bytes_left(x) < 8 + TAIL_LEN)
 			return false;
-		len = read_be32(p + 4);
+		len = get_be32(p + 4);
 		if (len > bytes_left(x) - 8 - TAIL_LEN)
 			return false;
 		for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)

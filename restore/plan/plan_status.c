@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/codec.h"
 #include "base/path.h"
 #include "restore/git/gitindex.h"
 #include "restore/plan/plan_private.h"
@@ -61,12 +62,6 @@ static enum status_file classify(const char *path)
 	return STATUS_NONE;
 }
 
-static uint32_t read_be32(const unsigned char *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
-	       (uint32_t)p[2] << 8 | p[3];
-}
-
 /* The first version of the format: both parents, then for each file its state
  * (n, a, r, m), mode, size, mtime and name. A negative size is a mark of a
  * merge, but for -1, an unknown size. */
@@ -83,11 +78,11 @@ static bool sum_dirstate(const struct buf *bytes, struct buf *sum)
 
 		if (bytes->len - at < ENTRY_LEN || !strchr("narm", *p) || !*p)
 			return false;
-		len = read_be32(p + NAME_LEN_AT);
+		len = get_be32(p + NAME_LEN_AT);
 		if (len > bytes->len - at - ENTRY_LEN)
 			return false;
 		buf_add(sum, p, 1);
-		if (p[SIZE_AT] & 0x80 && read_be32(p + SIZE_AT) != UINT32_MAX)
+		if (p[SIZE_AT] & 0x80 && get_be32(p + SIZE_AT) != UINT32_MAX)
 			buf_add(sum, p + SIZE_AT, 4);
 		buf_add(sum, p + NAME_LEN_AT, 4 + len);
 		at += ENTRY_LEN + len;
