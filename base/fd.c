@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -158,6 +159,16 @@ int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
 	if (fd_slurp(fd, max, to, err) < 0)
 		return err_context(err, "%s", text_quote(name));
 	return 0;
+}
+
+int64_t fd_read_number(const char *path, int64_t otherwise)
+{
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+
+	return fd_slurp_at(AT_FDCWD, path, 64, &text, &ignored) < 0 || !text.len
+		       ? otherwise
+		       : strtoll(buf_text(&text), NULL, 10);
 }
 
 struct fd_proc_path fd_proc_path(int fd)

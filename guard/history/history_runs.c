@@ -164,8 +164,8 @@ static void add_run(struct history *h, struct store *store,
 	r.size = r.base.size;
 	for (i = 0; i < t->count; i++)
 		if (t->items[i].root == (size_t)root &&
-		    t->items[i].kind >= TIMELINE_ENTRY &&
-		    t->items[i].kind <= TIMELINE_THINNED &&
+		    (timeline_is_state(&t->items[i]) ||
+		     timeline_is_lost(&t->items[i])) &&
 		    path_below(r.path, t->items[i].path) &&
 		    !is_truncation(t, &t->items[i]))
 			add_record(&r, &t->items[i]);

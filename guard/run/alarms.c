@@ -109,9 +109,8 @@ static void take_record(struct alarms *a, const struct timeline_record *r,
 	enum alarm_kind kind;
 	int64_t files;
 
-	if (r->root >= a->session->root_count || r->kind < TIMELINE_ENTRY ||
-	    r->kind > TIMELINE_NONE || risk_in_generated(r->path) ||
-	    risk_is_generated(path_name(r->path)))
+	if (r->root >= a->session->root_count || !timeline_is_state(r) ||
+	    risk_in_generated(r->path) || risk_is_generated(path_name(r->path)))
 		return;
 	path = path_join(a->session->roots[r->root].path, r->path);
 	in_git = path_in_git(path);

@@ -76,7 +76,7 @@ static void inspect_renames(const struct inspect_report *r)
 	static const char yama[] = "/proc/sys/kernel/yama/ptrace_scope";
 
 	/* pid 1 reads the names of a call from the command's memory. */
-	if (userns_switch(yama) >= 2)
+	if (fd_read_number(yama, -1) >= 2)
 		report_layer(
 			r, INSPECT_WEAKER, "renames",
 			"yama lets no process read another process's memory, "

@@ -89,9 +89,6 @@ int userns_explain_step(int num, const char *text, struct err *err);
  * the kernel refuses user namespaces with EPERM. Needs no /proc. */
 bool userns_is_chrooted(void);
 
-/* The number in a file of /proc/sys; -1 if it cannot be read. */
-long userns_switch(const char *path);
-
 /* ---- lockdown.c ---- */
 
 /* Raises the hard limit for core files from 0 to 1 where guard may (root), so

@@ -69,16 +69,6 @@ int userns_map(pid_t pid, bool root, bool inner, uid_t uid, gid_t gid,
 	return write_map(pid, "gid_map", gids, err);
 }
 
-long userns_switch(const char *path)
-{
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-
-	if (fd_slurp_at(AT_FDCWD, path, 64, &b, &ignored) < 0)
-		return -1;
-	return strtol(buf_text(&b), NULL, 10);
-}
-
 static bool is_filtered(void)
 {
 	AUTO(buf) struct buf b = {0};
@@ -116,7 +106,7 @@ static const char *kind_switched_off(void)
 		auto_free char *path = mem_printf(
 			"/proc/sys/user/max_%s_namespaces", kinds[i]);
 
-		if (userns_switch(path) == 0)
+		if (fd_read_number(path, -1) == 0)
 			return kinds[i];
 	}
 	return NULL;
@@ -199,15 +189,16 @@ int userns_explain(int num, const char *step, struct err *err)
 	if (num == EPERM && userns_is_chrooted())
 		return explain_chroot(err);
 	if (denied &&
-	    userns_switch("/proc/sys/kernel/unprivileged_userns_clone") == 0)
+	    fd_read_number("/proc/sys/kernel/unprivileged_userns_clone", -1) ==
+		    0)
 		return fail(err, num,
 			    "user namespaces are disabled for plain users, and "
 			    "for root inside a first one: sudo sysctl -w "
 			    "kernel.unprivileged_userns_clone=1 (permanently: "
 			    "a file in /etc/sysctl.d)");
-	if (denied &&
-	    userns_switch("/proc/sys/kernel/"
-			  "apparmor_restrict_unprivileged_userns") == 1)
+	if (denied && fd_read_number("/proc/sys/kernel/"
+				     "apparmor_restrict_unprivileged_userns",
+				     -1) == 1)
 		return fail(err, num,
 			    "AppArmor denies user namespaces to programs "
 			    "without a profile: copy guard's profile "
@@ -219,7 +210,7 @@ int userns_explain(int num, const char *step, struct err *err)
 	if (num == ENOSPC)
 		off = kind_switched_off();
 	else if (denied &&
-		 userns_switch("/proc/sys/user/max_user_namespaces") == 0)
+		 fd_read_number("/proc/sys/user/max_user_namespaces", -1) == 0)
 		off = "user";
 	if (off)
 		return fail(err, num,

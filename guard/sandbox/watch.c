@@ -37,7 +37,7 @@ static void kernel_quotas_close(struct kernel_quotas *s)
 static uint64_t read_quota(const struct kernel_quotas *s, const char *name)
 {
 	auto_free char *path = mem_printf("%s/sys/fs/%s", s->proc, name);
-	long number = userns_switch(path);
+	int64_t number = fd_read_number(path, -1);
 
 	return number > 0 ? (uint64_t)number : 0;
 }

@@ -360,8 +360,7 @@ static bool held_at(const struct contents *c, const struct timeline_record *r,
 	const struct timeline_record *next = r + 1;
 
 	while (next < t->items + t->count &&
-	       (next->root != r->root || strcmp(next->path, r->path) != 0 ||
-		next->kind > TIMELINE_NONE))
+	       !(timeline_is_state(next) && record_list_is_path(next, r)))
 		next++;
 	return timestamp_compare(r->time, time) <= 0 &&
 	       (next == t->items + t->count ||

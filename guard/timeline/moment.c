@@ -265,7 +265,6 @@ size_t moment_len(const struct timeline *t, bool live, const char *text)
 /* --- states --- */
 
 struct state_maker {
-	struct store *store;
 	struct contents *contents;
 	struct tree_editor *editor;
 	struct snapshot base; /* root.mode 0: none */
@@ -388,7 +387,6 @@ int moment_state(struct store *store, struct contents *contents, size_t root,
 	const struct timeline *t = contents_timeline(contents);
 	AUTO(state_maker)
 	struct state_maker m = {
-		.store = store,
 		.contents = contents,
 		.lost = lost,
 	};

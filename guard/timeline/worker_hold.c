@@ -69,13 +69,13 @@ void worker_hold_note(struct worker *w, enum timeline_kind kind,
 	worker_hold_text(w, kind, n ? n->root : 0, path, f->content, text);
 }
 
-bool worker_hold_gap(struct worker *w, const struct worker_name *n,
-		     const char *text)
+void worker_hold_gap(struct worker *w, struct worker_dir *d, const char *text)
 {
-	auto_free char *path = worker_hold_path(n);
+	auto_free char *path = d->gap ? NULL : worker_hold_path(d->name);
 
-	worker_hold_text(w, TIMELINE_GAP, n->root, path, 0, text);
-	return true;
+	if (path)
+		worker_hold_text(w, TIMELINE_GAP, d->name->root, path, 0, text);
+	d->gap = true;
 }
 
 void worker_hold_move(struct worker *w, struct worker_file *f,
@@ -141,7 +141,7 @@ void worker_hold_wait(struct worker *w, struct worker_file *f)
 	      : age > WORKER_TICK_MS	    ? WORKER_TICK_MS
 					    : age;
 	f->changed = timestamp_monotonic_ms() - age;
-	f->due = f->changed + worker_hold_rest(w, f);
+	worker_hold_event(w, f);
 	/* In its place: a loop over the list ends. */
 	if (f->state != FILE_WAITING)
 		worker_hold_move(w, f, FILE_WAITING);
@@ -200,23 +200,19 @@ static void give_up(struct worker_file *f)
 /* The file of a content in the spool, until it is complete. */
 static int open_part(struct worker *w, uint64_t content, struct err *err)
 {
-	char part[32];
-	int fd;
-
-	(void)snprintf(part, sizeof(part), "%" PRIu64 PART, content);
-	fd = openat(w->spool_fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-		    0600);
+	auto_free char *part = mem_printf("%" PRIu64 PART, content);
+	int fd = openat(w->spool_fd, part,
+			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	return fd < 0 ? fail_errno(err, "create") : fd;
 }
 
 static int finish_part(struct worker *w, uint64_t content, int fd,
 		       const struct xattrs *x, int got, struct err *err)
 {
-	char name[24], part[32];
+	auto_free char *name = mem_printf("%" PRIu64, content);
+	auto_free char *part = mem_printf("%s" PART, name);
 	struct err ignored;
 
-	(void)snprintf(name, sizeof(name), "%" PRIu64, content);
-	(void)snprintf(part, sizeof(part), "%s" PART, name);
 	if (got == 0 && x->count)
 		(void)xattrs_set(fd, x, &ignored);
 	/* The content's record comes first. */
@@ -310,7 +306,6 @@ void worker_hold_count(struct worker *w, uint64_t most)
 	VEC(uint64_t) contents = {0};
 	struct err ignored;
 	struct stat st;
-	char name[24];
 	size_t i;
 
 	w->spool_bytes = 0;
@@ -327,8 +322,9 @@ void worker_hold_count(struct worker *w, uint64_t most)
 	}
 	VEC_SORT(&contents, sorted_compare_numbers);
 	for (i = 0; i < contents.count && w->spool_bytes > most; i++) {
-		(void)snprintf(name, sizeof(name), "%" PRIu64,
-			       contents.items[i]);
+		auto_free char *name =
+			mem_printf("%" PRIu64, contents.items[i]);
+
 		if (fstatat(w->spool_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    unlinkat(w->spool_fd, name, 0) < 0)
 			continue;
@@ -441,9 +437,8 @@ static void check_holds(struct worker *w, void *arg)
 void worker_hold_missed(struct worker *w, const struct worker_file *f,
 			int64_t lost)
 {
-	char name[24];
+	auto_free char *name = mem_printf("%" PRIu64, f->content);
 
-	(void)snprintf(name, sizeof(name), "%" PRIu64, f->content);
 	if (S_ISREG(f->meta.mode) && f->content && !f->rested &&
 	    lost - f->changed > worker_hold_rest(w, f) + 2 * WORKER_TICK_MS &&
 	    /* An earlier worker may have kept it. */

@@ -322,8 +322,7 @@ static void check_name(struct worker *w, struct worker_name *in, int dir_fd,
 		added = true;
 	}
 	if (!n && w->name_count >= NAMES_MAX) {
-		in->dir->gap = in->dir->gap ||
-			       worker_hold_gap(w, in, "too many files");
+		worker_hold_gap(w, in->dir, "too many files");
 		return;
 	}
 	if (!n)
@@ -395,16 +394,13 @@ static uint64_t count_watches(void)
 
 static void limit_watches(struct worker *w)
 {
-	AUTO(buf) struct buf text = {0};
-	struct err ignored;
-	uint64_t most = 0, used;
+	uint64_t most, used;
 
 	if (w->watch_count < w->watch_max || w->watches_counted)
 		return;
 	w->watches_counted = true;
-	if (fd_slurp_at(AT_FDCWD, "/proc/sys/fs/inotify/max_user_watches", 64,
-			&text, &ignored) == 0)
-		most = strtoull(buf_text(&text), NULL, 10);
+	most = (uint64_t)fd_read_number("/proc/sys/fs/inotify/max_user_watches",
+					0);
 	used = count_watches();
 	most = used < most ? (most - used) / WATCHES_SHARE : 0;
 	if (most > w->watch_max)
@@ -421,9 +417,7 @@ static void watch_dir(struct worker *w, struct worker_dir *d, int fd)
 		watch = inotify_add_watch(w->inotify_fd, fd_proc_path(fd).text,
 					  EVENTS);
 	if (watch < 0) {
-		d->gap = d->gap || worker_hold_gap(w, d->name,
-						   "not watched: no inotify "
-						   "watch is free");
+		worker_hold_gap(w, d, "not watched: no inotify watch is free");
 		return;
 	}
 	/* A renamed directory keeps its watch. */
@@ -518,8 +512,7 @@ static void refresh_dir(struct worker *w, struct worker_dir *d)
 		record_name(w, n);
 	}
 	if (fd < 0) {
-		d->gap = d->gap ||
-			 worker_hold_gap(w, n, "the directory is unreadable");
+		worker_hold_gap(w, d, "the directory is unreadable");
 		return;
 	}
 	d->missed = false;
@@ -649,8 +642,7 @@ static void load_record(struct worker *w, const struct timeline_record *r)
 			 .ino = r->ino};
 	struct worker_name *n;
 
-	if (r->root >= w->roots.count || r->kind < TIMELINE_ENTRY ||
-	    r->kind > TIMELINE_NONE || !*r->path)
+	if (r->root >= w->roots.count || !timeline_is_state(r) || !*r->path)
 		return;
 	n = make_path(w, r->root, r->path);
 	if (r->kind == TIMELINE_NONE) {

@@ -172,13 +172,12 @@ enum worker_keep { KEEP_BROKEN, KEEP_NAMELESS, KEEP_SAMPLE };
 /* To be called in every loop that may take long: answers broken leases. */
 void worker_hold_breathe(struct worker *w);
 /* Adds a record without an entry; one about the content of a file: GAP,
- * SAMPLED, THINNED; a GAP about everything below a name, which is true. */
+ * SAMPLED, THINNED; a GAP about everything below a directory, once. */
 void worker_hold_text(struct worker *w, enum timeline_kind kind, size_t root,
 		      const char *path, uint64_t content, const char *text);
 void worker_hold_note(struct worker *w, enum timeline_kind kind,
 		      const struct worker_file *f, const char *text);
-bool worker_hold_gap(struct worker *w, const struct worker_name *n,
-		     const char *text);
+void worker_hold_gap(struct worker *w, struct worker_dir *d, const char *text);
 /* The path of a name in its root, for the caller to free. */
 char *worker_hold_path(const struct worker_name *n);
 

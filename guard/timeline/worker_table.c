@@ -106,18 +106,14 @@ struct worker_table *worker_table_with_room(struct worker *w)
 
 void worker_table_start(struct worker *w)
 {
-	AUTO(buf) struct buf text = {0};
 	struct rlimit limit = {0};
-	struct err ignored;
-	uint64_t most = 0;
+	uint64_t most = (uint64_t)fd_read_number("/proc/sys/fs/file-max", 0) /
+			SYSTEM_SHARE;
 
 	(void)getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	w->open_max = (limit.rlim_cur - OTHER_FDS) / 4 * 3;
-	if (fd_slurp_at(AT_FDCWD, "/proc/sys/fs/file-max", 64, &text,
-			&ignored) == 0)
-		most = strtoull(buf_text(&text), NULL, 10) / SYSTEM_SHARE;
 	if (most > HELD_MAX)
 		most = HELD_MAX;
 	w->table_max = most / w->open_max;

@@ -61,16 +61,6 @@ struct timestamp take_start_time(struct timestamp since)
 
 /* --- how far what stat says can be trusted --- */
 
-static int64_t read_number_file(const char *path, int64_t otherwise)
-{
-	AUTO(buf) struct buf text = {0};
-	struct err ignored;
-
-	if (fd_slurp_at(AT_FDCWD, path, 64, &text, &ignored) < 0 || !text.len)
-		return otherwise;
-	return strtoll(buf_text(&text), NULL, 10);
-}
-
 /*
  * Age in seconds from which equal times prove equal contents.
  *
@@ -95,10 +85,10 @@ static int64_t writeback_seconds(bool is_tmpfs)
 		return -WRITEBACK_NEVER;
 	if (is_tmpfs)
 		return WRITEBACK_NEVER;
-	expire = read_number_file("/proc/sys/vm/dirty_expire_centisecs",
-				  EXPIRE_DEFAULT);
-	wakeup = read_number_file("/proc/sys/vm/dirty_writeback_centisecs",
-				  WAKEUP_DEFAULT);
+	expire = fd_read_number("/proc/sys/vm/dirty_expire_centisecs",
+				EXPIRE_DEFAULT);
+	wakeup = fd_read_number("/proc/sys/vm/dirty_writeback_centisecs",
+				WAKEUP_DEFAULT);
 	if (wakeup <= 0 || expire < 0)
 		return WRITEBACK_NEVER; /* no periodic writeback */
 	return (expire + wakeup + 99) / 100 + WRITEBACK_SLACK;
