@@ -360,8 +360,7 @@ int late_base_widen(struct context *c, struct session *s, struct err *err)
 	whole.roots = roots;
 	if (!any || session_base_whole(&whole, &ignored) <= 0)
 		return 0;
-	if (context_store(c, STORE_WRITE, err) < 0 ||
-	    store_refresh(c->store, err) < 0)
+	if (context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
 	for (i = 0; i < s->root_count; i++) {
 		struct session_root *root = &s->roots[i];
@@ -393,8 +392,7 @@ int late_base_ensure(struct context *c, struct session *s, bool home,
 
 	if (got < 0 && got != -ENODATA)
 		return got;
-	if (context_store(c, STORE_WRITE, err) < 0 ||
-	    store_refresh(c->store, err) < 0)
+	if (context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
 	missing = home && !s->roots[s->root_count].base;
 	for (i = 0; i < s->root_count; i++)

@@ -148,7 +148,6 @@ int results_store_home(struct context *c, struct session *s,
 	changes_take_caches(&home->list, &caches);
 	if (home->list.count || before || root->applied || root->left) {
 		if (context_store(c, STORE_WRITE, err) < 0 ||
-		    store_refresh(c->store, err) < 0 ||
 		    apply_log_convert(c, s, err) < 0 ||
 		    late_base_take_home(c->store, &c->state, s, home, err) <
 			    0 ||
