@@ -5,7 +5,6 @@
 #include <glob.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,22 +39,16 @@
 /* Greater numbers are no descriptors, but addresses. */
 #define DESCRIPTORS_MAX (1u << 24)
 
-/* As fscanf(3), of a file of a thread; EOF where it cannot be read. */
-static int __attribute__((format(scanf, 3, 4)))
-scan_file(const char *thread, const char *name, const char *format, ...)
+/* The text of a file of a thread; "": it cannot be read. */
+static const char *read_file(const char *thread, const char *name,
+			     struct buf *to)
 {
 	auto_free char *path = mem_printf("%s/%s", thread, name);
-	FILE *f = fopen(path, "re");
-	int got = EOF;
-	va_list ap;
+	struct err ignored;
 
-	va_start(ap, format);
-	if (f) {
-		got = vfscanf(f, format, ap);
-		(void)fclose(f);
-	}
-	va_end(ap);
-	return got;
+	return fd_slurp_at(AT_FDCWD, path, 4096, to, &ignored) < 0
+		       ? ""
+		       : buf_text(to);
 }
 
 /* Opens the file that a call of a thread names, if its first argument is a
@@ -67,14 +60,15 @@ static int open_argument(const char *thread)
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 			       .resolve = RESOLVE_CACHED};
 	auto_free char *memory = mem_printf("%s/mem", thread), *dir = NULL;
+	AUTO(buf) struct buf text = {0};
 	unsigned long long args[2];
 	char path[PATH_MAX] = "";
 	auto_close int start = -1, fd = -1;
 	bool at;
 	long got;
 
-	if (scan_file(thread, "syscall", "%*d %llx %llx", &args[0], &args[1]) !=
-	    2)
+	if (sscanf(read_file(thread, "syscall", &text), "%*d %llx %llx",
+		   &args[0], &args[1]) != 2)
 		return -1;
 	at = (int)args[0] != AT_FDCWD && args[0] < DESCRIPTORS_MAX;
 	fd = open(memory, O_RDONLY | O_CLOEXEC);
@@ -128,11 +122,12 @@ static void tell_once(struct copy_up_watch *w, const char *path, uint64_t size)
 static void look_at_thread(struct copy_up_watch *w, const char *thread)
 {
 	const struct timespec pause = {.tv_nsec = TRY_NSEC};
+	AUTO(buf) struct buf text = {0};
 	unsigned long long asked, written;
 
-	if (scan_file(thread, "io",
-		      "%*s %*u %*s %llu %*s %*u %*s %*u %*s %*u %*s %llu",
-		      &asked, &written) != 2 ||
+	if (sscanf(read_file(thread, "io", &text),
+		   "%*s %*u %*s %llu %*s %*u %*s %*u %*s %*u %*s %llu", &asked,
+		   &written) != 2 ||
 	    written < asked + COPIED_MIN)
 		return;
 	for (;;) {
