@@ -103,6 +103,14 @@ bool mem_list_has(const char *const *list, const char *text)
 	return list && *list;
 }
 
+bool mem_list_add_once(char ***list, const char *text)
+{
+	if (mem_list_has((const char *const *)*list, text))
+		return false;
+	mem_list_add(list, text);
+	return true;
+}
+
 void mem_list_free(char ***list)
 {
 	char **at = *list;

@@ -46,6 +46,8 @@ char *mem_vprintf(const char *format, va_list list)
 /* A NULL-terminated list of texts that the list owns; NULL is the empty list.
  */
 void mem_list_add(char ***list, const char *text);
+/* Unless the list has it: whether it did not. */
+bool mem_list_add_once(char ***list, const char *text);
 /* Whether the list has this text. */
 bool mem_list_has(const char *const *list, const char *text);
 void mem_list_free(char ***list);

@@ -189,11 +189,9 @@ int mount_list_below(int dir_fd, const char *path, char ***ret, struct err *err)
 		line[end] = '\0';
 		text_unescape_octal(line + at);
 		if ((own && parent != own) || !path_below(line + at, path) ||
-		    strcmp(line + at, path) == 0 ||
-		    mem_list_has((const char *const *)*ret, line + at))
+		    strcmp(line + at, path) == 0)
 			continue;
-		mem_list_add(ret, line + at);
-		count++;
+		count += mem_list_add_once(ret, line + at);
 	}
 	return count;
 }

@@ -124,9 +124,8 @@ static void add_settings_place(const struct profile_item *item)
 
 static void add_agent_name(char ***names, const char *name)
 {
-	if (profile_name_ok(name) &&
-	    !mem_list_has((const char *const *)*names, name))
-		mem_list_add(names, name);
+	if (profile_name_ok(name))
+		mem_list_add_once(names, name);
 }
 
 static void add_names_in(char ***names, int fd)

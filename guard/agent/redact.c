@@ -494,8 +494,7 @@ static void add_member(char ***members, const char *name, size_t name_len,
 	      (name_len - i >= 3 &&
 	       strncasecmp(name + name_len - 3, "key", 3) == 0)))
 		return;
-	if (!mem_list_has((const char *const *)*members, text))
-		mem_list_add(members, text);
+	mem_list_add_once(members, text);
 }
 
 /* Writes an empty value of the same kind, so that the file still parses. */

@@ -834,8 +834,7 @@ static void add_git(struct apply_plan *a, size_t index, const char *path)
 
 	if (!root->gits)
 		mem_list_add(&root->gits, "");
-	if (!mem_list_has((const char *const *)root->gits, top))
-		mem_list_add(&root->gits, top);
+	mem_list_add_once(&root->gits, top);
 }
 
 static int add_repositories(struct apply_plan *a, struct apply_commits *ac,

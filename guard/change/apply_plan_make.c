@@ -59,10 +59,7 @@ static bool leave_path(struct apply_plan *a, size_t root, const char *path)
 {
 	auto_free char *full = path_join(apply_plan_root_path(a, root), path);
 
-	if (mem_list_has((const char *const *)a->consent.except, full))
-		return false;
-	mem_list_add(&a->consent.except, full);
-	return true;
+	return mem_list_add_once(&a->consent.except, full);
 }
 
 /* Leaves out the run's changes below a directory where another file system is

@@ -117,9 +117,8 @@ static int list_unread(struct context *c, struct project *p,
 		AUTO(entry) struct entry is = {0};
 		AUTO(entry) struct entry was = {0};
 
-		if (mem_list_has((const char *const *)*seen, path))
+		if (!mem_list_add_once(seen, path))
 			continue;
-		mem_list_add(seen, path);
 		if (tree_lookup(c->store, &now->root, path, &is, err) < 0 ||
 		    tree_lookup(c->store, &old->root, path, &was, err) < 0)
 			return -err->num;

@@ -266,8 +266,7 @@ static void list_admins(int root_fd, const char *dir, char ***to)
 	for (i = 0; i < list.count; i++) {
 		auto_free char *admin = path_join(dir, list.items[i].name);
 
-		if (!mem_list_has((const char *const *)*to, admin))
-			mem_list_add(to, admin);
+		mem_list_add_once(to, admin);
 	}
 }
 

@@ -389,9 +389,8 @@ static void add_yes_options(const struct apply_consent *a, struct buf *to)
 			if (total <= REMEDY_PATHS && safe)
 				buf_printf(to, " --yes-to %s",
 					   text_shell(path));
-			else if (!mem_list_has((const char *const *)rules,
-					       r->rule))
-				mem_list_add(&rules, r->rule);
+			else
+				mem_list_add_once(&rules, r->rule);
 		}
 	}
 	for (i = 0; rules && rules[i]; i++)

@@ -67,10 +67,9 @@ static int want_moment(struct rewind_verb *v, uint64_t record, struct err *err)
 
 			if (l->content)
 				mem_list_add(&v->lost[i], l->path);
-			if ((pathset_contains(&named, l->path) ||
-			     pathset_has_below(&named, l->path)) &&
-			    !mem_list_has((const char *const *)*names, shown))
-				mem_list_add(names, shown);
+			if (pathset_contains(&named, l->path) ||
+			    pathset_has_below(&named, l->path))
+				mem_list_add_once(names, shown);
 		}
 	}
 	return 0;

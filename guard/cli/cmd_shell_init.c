@@ -9,9 +9,8 @@
 static void add_program(char ***names, const char *name)
 {
 	if (profile_name_ok(name) && strcmp(name, "default") != 0 &&
-	    !mem_list_has((const char *const *)*names, name) &&
 	    path_has_program(name))
-		mem_list_add(names, name);
+		mem_list_add_once(names, name);
 }
 
 /* Shipped profiles and the user's own, without opening the state: a shell that

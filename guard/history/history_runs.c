@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/vec.h"
 #include "guard/history/run_timeline.h"
@@ -213,9 +214,8 @@ int history_runs_add(struct history *h, struct context *c, struct err *err)
 		const struct session *s = &list.items[i];
 
 		if (session_root_of(s, h->path) < s->root_count &&
-		    faccessat(s->fd, TIMELINE_DIR, F_OK, 0) == 0 &&
-		    !mem_list_has((const char *const *)h->timelines, s->id))
-			mem_list_add(&h->timelines, s->id);
+		    fd_exists(s->fd, TIMELINE_DIR))
+			mem_list_add_once(&h->timelines, s->id);
 	}
 	for (i = 0; h->timelines && h->timelines[i]; i++) {
 		AUTO(run_timeline) struct run_timeline run = {0};

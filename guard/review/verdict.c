@@ -202,12 +202,10 @@ static void add_kind_names(struct name_list *l, const struct judgement *j,
 				    !r->count)
 					continue;
 				kind.id = r->items[0].id;
-				if (rank_of(v, kind.id) != rank ||
-				    mem_list_has((const char *const *)kinds,
-						 kind.id))
-					continue;
-				mem_list_add(&kinds, kind.id);
-				(void)add_entry_name(l, v, k, &kind, NULL);
+				if (rank_of(v, kind.id) == rank &&
+				    mem_list_add_once(&kinds, kind.id))
+					(void)add_entry_name(l, v, k, &kind,
+							     NULL);
 			}
 }
 

@@ -109,9 +109,8 @@ static bool is_uncopied(const struct session *s, const char *path)
 
 static void tell_once(struct copy_up_watch *w, const char *path, uint64_t size)
 {
-	if (mem_list_has((const char *const *)w->told, path))
+	if (!mem_list_add_once(&w->told, path))
 		return;
-	mem_list_add(&w->told, path);
 	/* guard's own terminal may be in raw mode. */
 	report_note("%s: the kernel copies all of its %s into the layer before "
 		    "the first change (xfs and btrfs need no copy)%s",

@@ -84,9 +84,8 @@ void unit_add_paths(int root_fd, char ***only)
 				unit_path(main, (enum unit_member)k);
 
 			if (faccessat(root_fd, member, F_OK,
-				      AT_SYMLINK_NOFOLLOW) == 0 &&
-			    !mem_list_has((const char *const *)*only, member))
-				mem_list_add(only, member);
+				      AT_SYMLINK_NOFOLLOW) == 0)
+				mem_list_add_once(only, member);
 		}
 	}
 	while (*only && (*only)[count])
