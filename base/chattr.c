@@ -6,6 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
 /* file_getattr(2) is in Linux 6.17; older headers lack its number. */
 #ifndef SYS_file_getattr
 #define SYS_file_getattr 468
@@ -60,7 +62,7 @@ const char *chattr_text(uint32_t flags, char to[CHATTR_TEXT_LEN])
 	};
 	unsigned int i, len = 0;
 
-	for (i = 0; i < sizeof(letters) / sizeof(*letters); i++)
+	for (i = 0; i < ARRAY_SIZE(letters); i++)
 		if (flags & letters[i].flag)
 			to[len++] = letters[i].letter;
 	if (!len)

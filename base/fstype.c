@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <sys/vfs.h>
 
+#include "base/mem.h"
+
 /* Numbers that linux/magic.h lacks are taken from the sources of the file
  * systems. */
 static const struct fstype types[] = {
@@ -49,7 +51,7 @@ const struct fstype *fstype_of_fd(int fd)
 
 	if (fstatfs(fd, &fs) < 0)
 		return &refused;
-	for (i = 0; i < sizeof(types) / sizeof(*types); i++)
+	for (i = 0; i < ARRAY_SIZE(types); i++)
 		if (types[i].magic == (uint32_t)fs.f_type)
 			return &types[i];
 	return &unknown;

@@ -43,6 +43,9 @@ char *mem_vprintf(const char *format, va_list list)
 		}                                                              \
 	} while (0)
 
+/* The number of items of an array, not of a pointer. */
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof(*(array)))
+
 /* A NULL-terminated list of texts that the list owns; NULL is the empty list.
  */
 void mem_list_add(char ***list, const char *text);

@@ -640,7 +640,7 @@ int layers_mount(struct layers *layers, size_t n, int root_fd, struct err *err)
 int layers_finalize(const struct session *s, struct err *err)
 {
 	static const char *const names[] = {"home-upper", "git-upper"};
-	const size_t own = sizeof(names) / sizeof(*names);
+	const size_t own = ARRAY_SIZE(names);
 	size_t i;
 
 	for (i = 0; i < own + s->root_count; i++) {

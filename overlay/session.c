@@ -313,7 +313,7 @@ int session_create(int runs_fd, const char *project, int project_fd,
 	s.lock_fd = lock_take_visible(s.fd, SESSION_LOCK, false, err);
 	if (s.lock_fd < 0)
 		return err_context(err, "run %s", s.id);
-	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+	for (i = 0; i < ARRAY_SIZE(dirs); i++)
 		if (make_session_dir(s.fd, dirs[i].name, dirs[i].mode, err) < 0)
 			return err_context(err, "run %s", s.id);
 	s.state = RUN_NEW;

@@ -250,7 +250,7 @@ int session_each_snapshot(int run_fd, void (*each)(void *arg, uint64_t seq),
 	size_t i, n;
 	int skip;
 
-	for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
 		AUTO(record) struct record r = {0};
 		int got = record_load(run_fd, all[i].file, all[i].kind,
 				      SESSION_RECORD_VERSION, &r, err);

@@ -53,7 +53,7 @@ static const struct field {
 	 offsetof(struct session_root, result)},
 	{"times", INT, OF_RUN, offsetof(struct session, times)},
 };
-#define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
+#define FIELD_COUNT ARRAY_SIZE(fields)
 
 const char *run_state_name(enum run_state state)
 {

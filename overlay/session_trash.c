@@ -25,7 +25,7 @@ static bool is_work_dir(const char *name)
 	static const char *const names[] = {WORK, "home-" WORK, "git-" WORK};
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
 	return strncmp(name, WORK "-", strlen(WORK "-")) == 0;

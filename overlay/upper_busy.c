@@ -138,7 +138,7 @@ bool upper_busy_ruled_out(int run_fd, int upper_fd)
 	if (!path || meta_get(upper_fd, "", &m) < 0 ||
 	    dirtree_remove(run_fd, SCRATCH, &ignored) < 0)
 		return false;
-	for (i = 0; free && i < sizeof(names) / sizeof(*names); i++)
+	for (i = 0; free && i < ARRAY_SIZE(names); i++)
 		free = mkdirat(run_fd, names[i], 0700) == 0;
 	free = free && probe_in_child(path, &m);
 	(void)dirtree_remove(run_fd, SCRATCH, &ignored);

@@ -288,7 +288,7 @@ static bool is_link_refused(int number)
 				      ENOENT, ENOTDIR, ELOOP, EOPNOTSUPP};
 	size_t i;
 
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (numbers[i] == number)
 			return true;
 	return false;

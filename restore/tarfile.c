@@ -65,8 +65,8 @@ static void load_libarchive(void)
 #undef SYMBOL
 	};
 
-	(void)library_load(LIBRARY_LIBARCHIVE, symbols,
-			   sizeof(symbols) / sizeof(*symbols), &lib, &failed);
+	(void)library_load(LIBRARY_LIBARCHIVE, symbols, ARRAY_SIZE(symbols),
+			   &lib, &failed);
 }
 
 struct tarfile {

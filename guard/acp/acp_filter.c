@@ -213,7 +213,7 @@ static void exchange_messages(struct filter *f)
 			{agent->out, pending(agent) ? POLLOUT : 0, 0},
 		};
 
-		got = poll(fds, sizeof(fds) / sizeof(*fds),
+		got = poll(fds, ARRAY_SIZE(fds),
 			   editor->out < 0 ? GRACE_MS
 			   : f->has_ended  ? DRAIN_MS
 					   : -1);

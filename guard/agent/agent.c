@@ -271,7 +271,7 @@ static char *const *find_program(char *const *argv, char **ret_name)
 
 	if (!argv || !argv[0])
 		return NULL;
-	for (i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
+	for (i = 0; i < ARRAY_SIZE(launchers); i++) {
 		const struct launcher *l = &launchers[i];
 		char *const *operand;
 
@@ -301,7 +301,7 @@ static char *agent_program(char *const *argv)
 
 	if (!find_program(argv, &name))
 		return mem_strdup("");
-	for (i = 0; i < sizeof(packages) / sizeof(*packages); i++)
+	for (i = 0; i < ARRAY_SIZE(packages); i++)
 		if (strcmp(packages[i].package, name) == 0)
 			return mem_strdup(packages[i].agent);
 	line = mem_printf("\nacp %s", name);
@@ -478,7 +478,7 @@ static int check_in_home(const struct agent *a, struct err *err)
 	const struct profile_item *item = NULL;
 	size_t i;
 
-	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+	for (i = 0; i < ARRAY_SIZE(words); i++)
 		while ((item = profile_next(&a->profile, words[i], item)))
 			if (!find_home_of(a, item->value))
 				return fail(err, EINVAL,

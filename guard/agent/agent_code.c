@@ -65,7 +65,7 @@ static bool is_known_data(const struct home_states *h, const char *path)
 
 	if (is_obeyed(h, path))
 		return false;
-	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+	for (i = 0; i < ARRAY_SIZE(words); i++)
 		if (profile_match(&h->agent->profile, words[i], path))
 			return true;
 	return false;
@@ -315,7 +315,7 @@ static char *word_path(const struct home_states *h, const char *word,
 		return NULL;
 	if (*word == '/')
 		return mem_strndup(word, len);
-	for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
+	for (i = 0; i < ARRAY_SIZE(known); i++) {
 		size_t n = strlen(known[i].prefix);
 
 		if (len > n && memcmp(word, known[i].prefix, n) == 0)
@@ -381,7 +381,7 @@ static bool may_name_commands(const char *path, const struct entry *e)
 
 	if (e->mode & 0111)
 		return true;
-	for (i = 0; dot && i < sizeof(endings) / sizeof(*endings); i++)
+	for (i = 0; dot && i < ARRAY_SIZE(endings); i++)
 		if (strcmp(dot, endings[i]) == 0)
 			return true;
 	return false;

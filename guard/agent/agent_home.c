@@ -587,7 +587,7 @@ static void update_settings(const struct agent *a, const struct state *state,
 		beneath_open(dir, "home", O_RDONLY | O_DIRECTORY, 0, &err);
 	size_t i;
 
-	for (i = 0; fd >= 0 && i < sizeof(words) / sizeof(*words); i++) {
+	for (i = 0; fd >= 0 && i < ARRAY_SIZE(words); i++) {
 		const struct profile_item *item = NULL;
 
 		while ((item = profile_next(&a->profile, words[i], item))) {

@@ -69,7 +69,7 @@ static const struct {
 	{KEY_BEGIN "KEY-----|" KEY_BEGIN "KEY BLOCK-----", MARK_KEY},
 };
 
-#define MARK_COUNT (sizeof(marks) / sizeof(*marks))
+#define MARK_COUNT ARRAY_SIZE(marks)
 #define TOKEN_MIN 16 /* shortest such token, in bytes with its prefix */
 
 /*
@@ -212,7 +212,7 @@ static bool is_member_name(const char *name, size_t len)
 	auto_free char *text = mem_strndup(name, len);
 	size_t i;
 
-	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+	for (i = 0; i < ARRAY_SIZE(words); i++)
 		if (strcasestr(text, words[i]))
 			return true;
 	return is_weak_name(name, len);
@@ -523,7 +523,7 @@ static bool redact_value(struct redact *r, const char *line, size_t len)
 		return false;
 	add_member(r->members, line, key_len, line + at, len - at);
 	put_without_user(r, line, at);
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		const char *end = kinds[i][1];
 
 		n = strlen(kinds[i][0]);

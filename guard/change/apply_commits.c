@@ -92,8 +92,7 @@ static const char *const in_progress[] = {
 	"MERGE_HEAD", "rebase-merge",	  "rebase-apply",
 	"sequencer",  "CHERRY_PICK_HEAD", "REVERT_HEAD",
 };
-#define LENGTH(list) (sizeof(list) / sizeof(*(list)))
-#define IN_PROGRESS LENGTH(in_progress)
+#define IN_PROGRESS ARRAY_SIZE(in_progress)
 
 static bool is_in_progress(const char *dir)
 {
@@ -556,7 +555,7 @@ static int open_outside(struct apply_plan *a, const struct importer *imp,
 		const struct importer_repository *r = &imp->items.items[i];
 		auto_free char *own = path_join(r->path, r->own);
 
-		for (k = 0; r->outside && k < LENGTH(files); k++) {
+		for (k = 0; r->outside && k < ARRAY_SIZE(files); k++) {
 			auto_free char *path = path_join(r->path, files[k]);
 			auto_free char *linked = path_join(own, files[k]);
 

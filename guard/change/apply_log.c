@@ -38,7 +38,7 @@ static int load_apply_log(const struct session *s, struct record *ret,
 	if (got < 0 && got != -ENOENT)
 		return err_context(err, "run %s", session_label(s));
 	for (i = 0; i < s->more.count; i++)
-		for (k = 0; k < sizeof(keys) / sizeof(*keys); k++)
+		for (k = 0; k < ARRAY_SIZE(keys); k++)
 			if (strcmp(s->more.items[i].key, keys[k]) == 0)
 				record_add(ret, keys[k],
 					   s->more.items[i].value);

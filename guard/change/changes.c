@@ -665,7 +665,7 @@ void changes_summary(const struct change_counts *counts, struct buf *to)
 		{counts->git, "in .git"},
 	};
 
-	text_sum(to, parts, sizeof(parts) / sizeof(parts[0]), "no changes");
+	text_sum(to, parts, ARRAY_SIZE(parts), "no changes");
 }
 
 /* Keeps the changes that the paths contain (wanted), or the others. */

@@ -36,7 +36,7 @@ bool changes_is_cache(const char *home_path)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(caches); i++)
 		if (path_below(home_path, caches[i]))
 			/* A start file of zsh's. */
 			return strncmp(home_path, ".cache/p10k-", 12) != 0;

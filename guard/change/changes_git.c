@@ -52,7 +52,7 @@ static const struct git_part *classify_git_path(const char *rest)
 	while (*at) {
 		size_t len = strcspn(at, "/");
 
-		for (i = 0; i < sizeof(git_dirs) / sizeof(*git_dirs); i++)
+		for (i = 0; i < ARRAY_SIZE(git_dirs); i++)
 			if (strlen(git_dirs[i].name) == len &&
 			    memcmp(at, git_dirs[i].name, len) == 0)
 				return &git_dirs[i];
@@ -60,7 +60,7 @@ static const struct git_part *classify_git_path(const char *rest)
 		while (*at == '/')
 			at++;
 	}
-	for (i = 0; i < sizeof(git_files) / sizeof(*git_files); i++)
+	for (i = 0; i < ARRAY_SIZE(git_files); i++)
 		if (strcmp(path_name(rest), git_files[i].name) == 0)
 			return &git_files[i];
 	return NULL;

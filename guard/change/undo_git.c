@@ -48,7 +48,7 @@ static int find_repository_of(const struct adjustment *a, const char *path,
 		auto_free char *dir = mem_strndup(path, at ? at - 1 : 0);
 		int got = 0;
 
-		for (i = 0; got == 0 && i < sizeof(parts) / sizeof(*parts); i++)
+		for (i = 0; got == 0 && i < ARRAY_SIZE(parts); i++)
 			if (path_below(path + at, parts[i]))
 				got = has_head(a, dir, err);
 		if (got < 0)

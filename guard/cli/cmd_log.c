@@ -113,7 +113,7 @@ static void print_action(json_t *line)
 	text_escape_name(&action, log_line_text(line, "action"));
 	json_object_foreach(line, key, value)
 	{
-		size_t i, n = sizeof(shown) / sizeof(shown[0]);
+		size_t i, n = ARRAY_SIZE(shown);
 
 		for (i = 0; i < n && strcmp(key, shown[i]) != 0; i++)
 			;

@@ -55,7 +55,7 @@ static void print_prune_json(const struct prune_plan *plan,
 		unsigned int why = plan->items[i].why;
 		json_t *item = json_object(), *reasons = json_array();
 
-		for (k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+		for (k = 0; k < ARRAY_SIZE(names); k++)
 			if (why & 1u << k)
 				jsonout_add(reasons, json_string(names[k]));
 

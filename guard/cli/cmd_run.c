@@ -40,7 +40,7 @@ static struct {
 	int status;
 	volatile sig_atomic_t interrupts, ending;
 	char *first, *stopped;
-	struct sigaction before[sizeof(ending) / sizeof(*ending)];
+	struct sigaction before[ARRAY_SIZE(ending)];
 } count;
 
 /* A second Ctrl-C is often meant for a command that has just ended. */
@@ -82,12 +82,12 @@ static void handle_signals(void (*handler)(int))
 	size_t i;
 
 	(void)sigemptyset(&set);
-	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+	for (i = 0; i < ARRAY_SIZE(ending); i++)
 		(void)sigaddset(&set, ending[i]);
 	/* The handlers do not interrupt each other. */
 	stop.sa_mask = set;
 	(void)sigaddset(&set, SIGALRM);
-	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+	for (i = 0; i < ARRAY_SIZE(ending); i++)
 		if (count.before[i].sa_handler != SIG_IGN)
 			(void)sigaction(ending[i], &stop, NULL);
 	(void)sigaction(SIGALRM, &late, NULL);
@@ -113,7 +113,7 @@ static void begin_count(const struct session *s, int status)
 				: mem_printf("guard: run %s ended; changes not "
 					     "counted: guard diff %s\n",
 					     label, label);
-	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+	for (i = 0; i < ARRAY_SIZE(ending); i++)
 		(void)sigaction(ending[i], NULL, &count.before[i]);
 	count.on = true;
 	handle_signals(stop_count);
@@ -136,7 +136,7 @@ static void end_count(void)
 	count.on = false;
 	(void)alarm(0);
 	(void)signal(SIGALRM, SIG_DFL);
-	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+	for (i = 0; i < ARRAY_SIZE(ending); i++)
 		(void)sigaction(ending[i], &count.before[i], NULL);
 	free(count.first);
 	free(count.stopped);

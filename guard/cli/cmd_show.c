@@ -124,7 +124,7 @@ static void print_snapshot(const struct snapshot *s)
 
 	if (s->seq)
 		(void)printf("%-10s %" PRIu64 "\n", "snapshot", s->seq);
-	for (k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
+	for (k = 0; k < ARRAY_SIZE(fields); k++) {
 		text_escape_name(&b, fields[k].value);
 		print_field(fields[k].name, &b);
 	}

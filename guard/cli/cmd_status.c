@@ -31,7 +31,7 @@ struct status_options {
 static void print_overlap(const struct session *a, const struct session *b,
 			  const struct overlap *overlap, json_t *to)
 {
-	const size_t most = sizeof(overlap->paths) / sizeof(*overlap->paths);
+	const size_t most = ARRAY_SIZE(overlap->paths);
 	AUTO(buf) struct buf names = {0};
 	json_t *object;
 	size_t i;

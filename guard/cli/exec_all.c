@@ -77,7 +77,7 @@ static int make_copy_dir(int run_fd, const char *name, struct err *err)
 	if (mkdirat(run_fd, name, 0700) < 0)
 		return fail_errno(err, "create a directory");
 	fd = fd_open_dir(run_fd, name);
-	for (i = 0; fd >= 0 && i < sizeof(dirs) / sizeof(*dirs); i++)
+	for (i = 0; fd >= 0 && i < ARRAY_SIZE(dirs); i++)
 		if (mkdirat(fd, dirs[i], 0700) < 0 ||
 		    fchmodat(fd, dirs[i], 01777, 0) < 0)
 			fd_close(&fd);

@@ -89,7 +89,7 @@ static void add_character(struct buf *to, char c)
 		     {'\'', "&#39;"}};
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (i = 0; i < ARRAY_SIZE(names); i++)
 		if (c == names[i].c) {
 			buf_add_text(to, names[i].text);
 			return;

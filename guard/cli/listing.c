@@ -321,7 +321,7 @@ void listing_print(struct changes *c, const struct view *views,
 
 	for (g = 0; g < c->root_count; g++) {
 		listing_worktrees(&c->roots[g], true, to);
-		for (i = 0; i < sizeof(sections) / sizeof(*sections); i++)
+		for (i = 0; i < ARRAY_SIZE(sections); i++)
 			if (&sections[i] == SECTION_MOVED)
 				print_moves(&c->roots[g], to);
 			else if (&sections[i] == SECTION_GIT)

@@ -212,7 +212,7 @@ int options_unknown_verb(char **words)
 
 	(void)fprintf(output_stderr(), "guard: no such verb: %s\n",
 		      text_quote(given));
-	for (i = 0; i < sizeof(verb_habits) / sizeof(verb_habits[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(verb_habits); i++) {
 		const struct verb_habit *h = &verb_habits[i];
 
 		if (strcmp(given, h->typed) != 0)
@@ -481,7 +481,7 @@ static void report_long_option(const struct options *options, const char *given)
 				    text_quote(given), buf_text(&b));
 		return;
 	}
-	for (i = 0; i < sizeof(option_habits) / sizeof(option_habits[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(option_habits); i++)
 		if (strcmp(name, option_habits[i][0]) == 0 &&
 		    find_option(options->verb, option_habits[i][1]))
 			similar = (struct nearest){.given = name,

@@ -183,10 +183,10 @@ static char *find_git_pager(const char *verb)
 	static const char *const on[] = {"true", "yes", "on", "1"};
 	size_t i;
 
-	for (i = 0; own && i < sizeof(off) / sizeof(*off); i++)
+	for (i = 0; own && i < ARRAY_SIZE(off); i++)
 		if (strcasecmp(own, off[i]) == 0)
 			return mem_strdup("cat");
-	for (i = 0; own && i < sizeof(on) / sizeof(*on); i++)
+	for (i = 0; own && i < ARRAY_SIZE(on); i++)
 		if (strcasecmp(own, on[i]) == 0)
 			return user_git_setting("core.pager");
 	return own ? TAKE(own) : user_git_setting("core.pager");

@@ -63,7 +63,7 @@ void plan_summary_text(const struct plan_counts *counts, struct buf *to)
 		{counts->marked, "with conflict markers"},
 	};
 
-	text_sum(to, parts, sizeof(parts) / sizeof(parts[0]), "times only");
+	text_sum(to, parts, ARRAY_SIZE(parts), "times only");
 }
 
 static json_t *json_path(const char *path, const char *key, const char *text)

@@ -146,7 +146,7 @@ static int remove_state(const struct context *c, struct err *err)
 	}
 	if (refuse_live_runs(c, err) < 0)
 		return -err->num;
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (i = 0; i < ARRAY_SIZE(names); i++)
 		if (dirtree_remove(c->state.fd, names[i], err) < 0)
 			return err_context(err, "%s", c->state.path);
 	if (rmdir(c->state.path) < 0 && errno == ENOTEMPTY)

@@ -18,7 +18,7 @@ static bool locale_is_utf8(void)
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *value = getenv(names[i]);
 
 		if (value && *value)

@@ -37,7 +37,7 @@ static bool is_named(const char *name, size_t len, int key)
 
 	if (len == 1)
 		return key == *name;
-	for (i = 0; i < sizeof(named_keys) / sizeof(*named_keys); i++)
+	for (i = 0; i < ARRAY_SIZE(named_keys); i++)
 		if (strlen(named_keys[i].name) == len &&
 		    strncmp(named_keys[i].name, name, len) == 0)
 			return key >= named_keys[i].first &&

@@ -95,7 +95,7 @@ static void set_colors(struct screen_term *t)
 	if (t->calls.start_color() == ERR ||
 	    t->calls.use_default_colors() == ERR)
 		return;
-	for (i = 0; i < sizeof(colors) / sizeof(*colors); i++, pair++)
+	for (i = 0; i < ARRAY_SIZE(colors); i++, pair++)
 		if (t->calls.init_pair(pair, colors[i].color, -1) != ERR)
 			t->styles[colors[i].style] = (int)PAIR(pair);
 	t->styles[SCREEN_FAINT] = A_DIM;
@@ -132,9 +132,8 @@ int screen_term_open(bool color, bool mouse, struct screen_term **ret,
 	struct screen_term *t = mem_zalloc(sizeof(*t));
 	const char *name = getenv("TERM");
 
-	if (library_load(LIBRARY_NCURSESW, symbols,
-			 sizeof(symbols) / sizeof(*symbols), &t->calls,
-			 err) < 0)
+	if (library_load(LIBRARY_NCURSESW, symbols, ARRAY_SIZE(symbols),
+			 &t->calls, err) < 0)
 		return -err->num;
 	/* Of this thread only: other output does not turn with it. */
 	t->locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
@@ -293,7 +292,7 @@ static int translate_key(struct screen_term *t, wint_t key)
 
 	if (key == KEY_MOUSE)
 		return read_mouse(t);
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		if (keys[i].curses == key)
 			return keys[i].key;
 	return SCREEN_KEY_OTHER;

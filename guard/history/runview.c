@@ -25,7 +25,7 @@ static const struct place {
 	const char *inside, *directory;
 } places[] = {{"/tmp", "tmp"}, {"/var/tmp", "var-tmp"}};
 
-#define PLACES (sizeof(places) / sizeof(*places))
+#define PLACES ARRAY_SIZE(places)
 
 static const struct place *private_place_of(const char *path)
 {

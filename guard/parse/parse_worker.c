@@ -39,7 +39,7 @@ static void ignore_terminal(void)
 	sigset_t none;
 	size_t i;
 
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
 		(void)signal(signals[i], SIG_IGN);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);

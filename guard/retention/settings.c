@@ -123,7 +123,7 @@ static uint32_t *find_rule_counter(struct settings *s, const char *key)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(counters); i++)
 		if (strcmp(key, counters[i].name) == 0)
 			return (uint32_t *)(void *)((char *)&s->policy +
 						    counters[i].offset);

@@ -74,7 +74,7 @@ static const char escapes[][2] = {
 	{'\r', 'r'},
 	{'\\', '\\'},
 };
-#define ESCAPE_COUNT (sizeof(escapes) / sizeof(*escapes))
+#define ESCAPE_COUNT ARRAY_SIZE(escapes)
 
 static void add_escaped(struct buf *to, const char *text)
 {

@@ -35,7 +35,7 @@ static bool is_ignored_output(const char *path)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+	for (i = 0; i < ARRAY_SIZE(dirs); i++)
 		if (path_has_part(path, dirs[i]))
 			return true;
 	return ends_in(path, suffixes) || strstr(path, ".egg-info/");
@@ -90,7 +90,7 @@ static bool is_product(const struct changes_root *root, const char *path,
 	len = fd < 0 ? -1 : fd_read(fd, head, sizeof(head) - 1);
 	if (len < 4)
 		return false;
-	for (i = 0; i < sizeof(magics) / sizeof(*magics); i++)
+	for (i = 0; i < ARRAY_SIZE(magics); i++)
 		if (magics[i].len <= (size_t)len &&
 		    memcmp(head, magics[i].text, magics[i].len) == 0 &&
 		    (magics[i].len > 2 || path_ends(path, ".obj")))

@@ -2,11 +2,12 @@
 
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "base/path.h"
 
 static void count_overlap(struct overlap *o, const char *path)
 {
-	if (o->count < sizeof(o->paths) / sizeof(*o->paths))
+	if (o->count < ARRAY_SIZE(o->paths))
 		o->paths[o->count] = path;
 	o->count++;
 }

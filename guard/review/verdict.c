@@ -520,10 +520,10 @@ static bool load_line(char **at, struct verdict *v)
 	    parse_number(level, RISK_CRITICAL, &worst) < 0 ||
 	    parse_number(count, UINT32_MAX, &number) < 0)
 		return false;
-	for (i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+	for (i = 0; i < ARRAY_SIZE(ids); i++)
 		if (strcmp(ids[i], id) == 0)
 			break;
-	if (i == sizeof(ids) / sizeof(*ids))
+	if (i == ARRAY_SIZE(ids))
 		return false;
 	v->items[v->count++] = (struct verdict_line){
 		.id = ids[i],

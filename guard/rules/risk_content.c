@@ -236,7 +236,7 @@ static bool is_registry(const char *host, size_t len)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
+	for (i = 0; i < ARRAY_SIZE(hosts); i++)
 		if (strlen(hosts[i]) == len && memcmp(hosts[i], host, len) == 0)
 			return true;
 	return false;
@@ -286,10 +286,10 @@ static const char *comment_of(const char *name, enum settings_format format)
 
 	if (format == SETTINGS_JSON || format == SETTINGS_PROSE)
 		return NULL;
-	for (i = 0; i < sizeof(none) / sizeof(*none); i++)
+	for (i = 0; i < ARRAY_SIZE(none); i++)
 		if (fnmatch(none[i], name, 0) == 0)
 			return NULL;
-	for (i = 0; i < sizeof(slashes) / sizeof(*slashes); i++)
+	for (i = 0; i < ARRAY_SIZE(slashes); i++)
 		if (fnmatch(slashes[i], name, 0) == 0)
 			return "//";
 	return "#";
@@ -327,7 +327,7 @@ enum settings_format risk_format_of(const char *path, enum risk_as as)
 		return SETTINGS_MAKE;
 	if (as == AS_PROSE)
 		return SETTINGS_PROSE;
-	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+	for (i = 0; i < ARRAY_SIZE(formats); i++)
 		if (fnmatch(formats[i].glob, name, 0) == 0)
 			return formats[i].format;
 	return SETTINGS_PLAIN;
@@ -345,10 +345,10 @@ enum risk_as risk_agent_as(const char *path, const struct buf *now)
 
 	if (now->len > 1 && memcmp(now->data, "#!", 2) == 0)
 		return AS_NAME;
-	for (i = 0; i < sizeof(prose) / sizeof(*prose); i++)
+	for (i = 0; i < ARRAY_SIZE(prose); i++)
 		if (fnmatch(prose[i], name, 0) == 0)
 			return AS_PROSE;
-	for (i = 0; i < sizeof(data) / sizeof(*data); i++)
+	for (i = 0; i < ARRAY_SIZE(data); i++)
 		if (fnmatch(data[i], name, 0) == 0)
 			return AS_AGENT;
 	return AS_NAME;

@@ -117,7 +117,7 @@ static bool takes_version(const char *text, size_t at)
 					    "llvm", "ubuntu", "macos", "v"};
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		size_t len = strlen(names[i]);
 
 		if (at >= len && strncmp(text + at - len, names[i], len) == 0 &&

@@ -33,7 +33,7 @@ static const struct place *find_generated(const char *name, size_t len)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(generated) / sizeof(*generated); i++)
+	for (i = 0; i < ARRAY_SIZE(generated); i++)
 		if (strlen(generated[i].name) == len &&
 		    memcmp(name, generated[i].name, len) == 0)
 			return &generated[i];

@@ -255,7 +255,7 @@ static int parse_class(const char *name, enum risk_as *ret, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+	for (i = 0; i < ARRAY_SIZE(classes); i++)
 		if (classes[i] && strcmp(classes[i], name) == 0) {
 			*ret = (enum risk_as)i;
 			return 0;
@@ -509,16 +509,15 @@ static int parse_line(struct rule_parser *p, char *line, struct err *err)
 	if (*value)
 		*value++ = '\0';
 	value += strspn(value, " \t");
-	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+	for (i = 0; i < ARRAY_SIZE(words); i++)
 		if (strcmp(words[i].name, line) == 0 && open_rule(p) &&
 		    !open_rule(p)->off)
 			return add_word(p, &words[i], value, err);
-	while (level < sizeof(levels) / sizeof(*levels) &&
-	       strcmp(levels[level], line) != 0)
+	while (level < ARRAY_SIZE(levels) && strcmp(levels[level], line) != 0)
 		level++;
 	off = strcmp(line, "off") == 0 && p->user;
 	/* Before the rule above is judged, which lacks a misspelt line. */
-	if (level == sizeof(levels) / sizeof(*levels) && !off)
+	if (level == ARRAY_SIZE(levels) && !off)
 		return fail(err, EINVAL,
 			    "%s: no line of the rule above, and a rule begins "
 			    "with note, high, critical or off",

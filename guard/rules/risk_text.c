@@ -131,7 +131,7 @@ static bool is_source_name(const char *path)
 	};
 	size_t len = strlen(path), i;
 
-	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++) {
 		size_t n = strlen(suffixes[i]);
 
 		if (len > n && strcmp(path + len - n, suffixes[i]) == 0)
@@ -234,7 +234,7 @@ static bool has_key(const char *line)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
 		const char *at = line;
 
 		while ((at = strstr(at, keys[i].prefix))) {
@@ -308,11 +308,11 @@ static bool has_password(const char *line)
 		len = strcspn(at + user + 1, "/:@ \t\"'<>${}*`");
 		if (at[user + 1 + len] != '@' || len < 4)
 			continue;
-		for (i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+		for (i = 0; i < ARRAY_SIZE(examples); i++)
 			if (strncasecmp(at + user + 1, examples[i],
 					strlen(examples[i])) == 0)
 				break;
-		if (i == sizeof(examples) / sizeof(*examples))
+		if (i == ARRAY_SIZE(examples))
 			return true;
 	}
 	return false;

@@ -44,7 +44,7 @@ static void add_folded(struct buf *to, uint32_t c)
 		return;
 	}
 	text_encode(to, text_lower_case((unsigned char)letters[at]));
-	for (i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+	for (i = 0; i < ARRAY_SIZE(marks); i++)
 		if (marks[i].mark == letters[at + 1])
 			buf_add_text(to, marks[i].character);
 }

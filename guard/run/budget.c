@@ -93,7 +93,7 @@ static void __attribute__((noreturn)) count_usage(int run_fd, int result_fd)
 	    dup3(fcntl(result_fd, F_DUPFD_CLOEXEC, 10), 1, 0) < 0 ||
 	    syscall(SYS_close_range, 2u, ~0u, 0u) < 0)
 		_exit(1);
-	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
 		usage_add(0, parts[i], &u);
 	for (i = 1;; i++) {
 		auto_free char *upper = session_root_dir(i, "upper");

@@ -122,7 +122,7 @@ static char *describe_view(const struct explainer *e, const struct path_view *v,
 	const struct place *entry;
 	size_t i;
 
-	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+	for (i = 0; i < ARRAY_SIZE(texts); i++)
 		if (strcmp(rule, texts[i].rule) == 0)
 			return mem_printf("%s%s%s%s", texts[i].before,
 					  texts[i].after ? place : "",

@@ -48,7 +48,7 @@ void run_hints_print(const struct run_options *o)
 	auto_free char *barred = mem_printf("|%s|", name);
 	size_t i;
 
-	for (i = 0; i < sizeof(hints) / sizeof(*hints); i++)
+	for (i = 0; i < ARRAY_SIZE(hints); i++)
 		if (*name && !strchr(name, '|') &&
 		    strstr(hints[i].names, barred) &&
 		    !(hints[i].nested && o->nested) &&

@@ -313,7 +313,7 @@ static bool enter_repository(const char *dir)
 		"GIT_INDEX_FILE", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"};
 	size_t i;
 
-	for (i = 0; i < sizeof(variables) / sizeof(*variables); i++)
+	for (i = 0; i < ARRAY_SIZE(variables); i++)
 		(void)unsetenv(variables[i]);
 	return chdir(dir) == 0 && setenv("GIT_NO_LAZY_FETCH", "1", 1) == 0;
 }

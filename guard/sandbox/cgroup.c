@@ -81,9 +81,8 @@ static bool load_libsystemd(void)
 	};
 	struct err ignored;
 
-	return library_load(LIBRARY_LIBSYSTEMD, symbols,
-			    sizeof(symbols) / sizeof(*symbols), &bus,
-			    &ignored) == 0;
+	return library_load(LIBRARY_LIBSYSTEMD, symbols, ARRAY_SIZE(symbols),
+			    &bus, &ignored) == 0;
 }
 
 /* ---- the scope ---- */
@@ -189,7 +188,7 @@ static bool start_unit(struct scope *s, const struct sandbox_policy *p)
 	/* Only into a delegated group processes can be moved later. */
 	(void)bus.message_append(m, "(sv)(sv)", "Delegate", "b", 1, "PIDs",
 				 "au", 1, (uint32_t)s->holder);
-	for (i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+	for (i = 0; i < ARRAY_SIZE(limits); i++)
 		if (limits[i].requested)
 			(void)bus.message_append(m, "(sv)", limits[i].name, "t",
 						 limits[i].value);

@@ -67,7 +67,7 @@ static char *find_fuse(const char *path)
 			point = table.items[i].point;
 			type = table.items[i].type;
 		}
-	for (i = 0; i < sizeof(fuse_names) / sizeof(*fuse_names); i++)
+	for (i = 0; i < ARRAY_SIZE(fuse_names); i++)
 		if (strstr(type, fuse_names[i]))
 			return mem_strdup(strchr(type, '.')
 						  ? strchr(type, '.') + 1

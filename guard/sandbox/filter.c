@@ -254,8 +254,6 @@ static void compare_argument(struct buf *to, int nr, unsigned int arg,
 	end_syscall_block(to, start, otherwise);
 }
 
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
-
 /* Numbers of the calls with checked arguments, by architecture; -1: none. */
 struct syscall_numbers {
 	int ioctl, socket, socketpair, clone, unshare, mknod, mknodat,
@@ -298,9 +296,10 @@ static void restrict_mknod(struct buf *to, const struct syscall_numbers *n)
 	static const uint32_t types[] = {0, S_IFREG, S_IFIFO, S_IFSOCK};
 
 	if (n->mknod >= 0)
-		compare_argument(to, n->mknod, 1, S_IFMT, types, COUNT(types),
-				 SECCOMP_RET_ALLOW, REFUSE(EPERM));
-	compare_argument(to, n->mknodat, 2, S_IFMT, types, COUNT(types),
+		compare_argument(to, n->mknod, 1, S_IFMT, types,
+				 ARRAY_SIZE(types), SECCOMP_RET_ALLOW,
+				 REFUSE(EPERM));
+	compare_argument(to, n->mknodat, 2, S_IFMT, types, ARRAY_SIZE(types),
 			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
 }
 
@@ -313,8 +312,8 @@ static void restrict_personality(struct buf *to,
 	static const uint32_t good[] = {0,	 0x8,	  0x20000,
 					0x20008, 0x40000, UINT32_MAX};
 
-	compare_argument(to, n->personality, 0, UINT32_MAX, good, COUNT(good),
-			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
+	compare_argument(to, n->personality, 0, UINT32_MAX, good,
+			 ARRAY_SIZE(good), SECCOMP_RET_ALLOW, REFUSE(EPERM));
 }
 
 /* The answer that inside_run() waits for. */
@@ -347,7 +346,7 @@ static void restrict_ioctl(struct buf *to, const struct syscall_numbers *n)
 				       REMOVE_ENCRYPTION_KEY,
 				       REMOVE_ENCRYPTION_KEY_ALL_USERS};
 
-	compare_argument(to, n->ioctl, 1, UINT32_MAX, bad, COUNT(bad),
+	compare_argument(to, n->ioctl, 1, UINT32_MAX, bad, ARRAY_SIZE(bad),
 			 REFUSE(EPERM), SECCOMP_RET_ALLOW);
 }
 
@@ -371,13 +370,13 @@ static void restrict_internet(struct buf *to)
 
 	emit_load_argument(to, 1);
 	emit(to, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
-	for (i = 0; i < COUNT(types); i++) {
-		left = COUNT(types) - i;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		left = ARRAY_SIZE(types) - i;
 		emit(to, BPF_JMP | BPF_JEQ | BPF_K, types[i], (uint8_t)left, 0);
 	}
 	emit_return(to, REFUSE(ESOCKTNOSUPPORT));
 	emit_load_argument(to, 2);
-	for (i = 0; i < COUNT(protocols); i++) {
+	for (i = 0; i < ARRAY_SIZE(protocols); i++) {
 		emit_skip_unless(to, protocols[i]);
 		emit_return(to, SECCOMP_RET_ALLOW);
 	}
@@ -408,8 +407,9 @@ static void restrict_socket(struct buf *to, const struct syscall_numbers *n)
 	emit_skip_unless(to, 0);
 	emit_return(to, SECCOMP_RET_ALLOW);
 	end_syscall_block(to, start, REFUSE(EPROTONOSUPPORT));
-	compare_argument(to, n->socketpair, 0, UINT32_MAX, local, COUNT(local),
-			 SECCOMP_RET_ALLOW, REFUSE(EAFNOSUPPORT));
+	compare_argument(to, n->socketpair, 0, UINT32_MAX, local,
+			 ARRAY_SIZE(local), SECCOMP_RET_ALLOW,
+			 REFUSE(EAFNOSUPPORT));
 }
 
 /* Each call whose arguments are checked is allowed otherwise. */
@@ -579,13 +579,13 @@ void filter_make_parser(pid_t pid, struct buf *to)
 	size_t other = start_arch_block(to, ARCH), i;
 
 	emit_load(to, offsetof(struct seccomp_data, nr));
-	for (i = 0; i < COUNT(calls); i++) {
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		emit_skip_unless(to, (uint32_t)calls[i]);
 		emit_return(to, SECCOMP_RET_ALLOW);
 	}
 	allow_without_bits(to, SYS_mmap, 2, PROT_EXEC);
 	allow_without_bits(to, SYS_mprotect, 2, PROT_EXEC);
-	compare_argument(to, SYS_fcntl, 1, UINT32_MAX, seals, COUNT(seals),
+	compare_argument(to, SYS_fcntl, 1, UINT32_MAX, seals, ARRAY_SIZE(seals),
 			 SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
 	compare_argument(to, SYS_tgkill, 0, UINT32_MAX, &own, 1,
 			 SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
@@ -614,8 +614,8 @@ void filter_make_git(pid_t pid, struct buf *to)
 	/* A terminal is asked for with ioctl(2). */
 	emit_skip_unless(to, SYS_ioctl);
 	emit_return(to, REFUSE(ENOTTY));
-	compare_argument(to, SYS_fcntl, 1, UINT32_MAX, fcntls, COUNT(fcntls),
-			 SECCOMP_RET_ALLOW, REFUSE(EINVAL));
+	compare_argument(to, SYS_fcntl, 1, UINT32_MAX, fcntls,
+			 ARRAY_SIZE(fcntls), SECCOMP_RET_ALLOW, REFUSE(EINVAL));
 	compare_argument(to, SYS_prlimit64, 0, UINT32_MAX, &own, 1,
 			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
 	compare_argument(to, SYS_tgkill, 0, UINT32_MAX, &self, 1,

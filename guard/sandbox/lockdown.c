@@ -146,7 +146,7 @@ static int limit_user_resources(struct err *err)
 	struct rlimit now;
 	size_t i;
 
-	for (i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
+	for (i = 0; i < ARRAY_SIZE(shared); i++) {
 		if (getrlimit(shared[i], &now) < 0)
 			return fail_errno(err, "read a limit");
 		if (now.rlim_max != RLIM_INFINITY &&
@@ -233,7 +233,7 @@ int lockdown_descriptors(struct setup *s, struct err *err)
 {
 	int *const kept[] = {&s->socket, &s->slave_fd, &s->master_fd,
 			     &s->exec_socket_fd, &s->program_fd};
-	const size_t count = sizeof(kept) / sizeof(*kept);
+	const size_t count = ARRAY_SIZE(kept);
 	int fd, next = 3;
 	size_t i;
 
@@ -408,7 +408,7 @@ int landlock_allow_files(const struct names *readable, struct err *err)
 	if (got == 0)
 		got = allow_landlock_path(fd, "/dev/null",
 					  FS_READ_FILE | FS_WRITE_FILE, err);
-	for (i = 0; got == 0 && i < sizeof(programs) / sizeof(*programs); i++)
+	for (i = 0; got == 0 && i < ARRAY_SIZE(programs); i++)
 		got = allow_landlock_path(fd, programs[i], read | FS_EXECUTE,
 					  err);
 	for (i = 0; got == 0 && i < readable->count; i++)

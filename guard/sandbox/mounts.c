@@ -102,12 +102,12 @@ static int place_devices(struct setup *s, const char *path, struct err *err)
 		return dev;
 	if (mount_place(s->root_fd, path, dev, err) < 0)
 		return -err->num;
-	for (i = 0; i < sizeof(links) / sizeof(*links); i++)
+	for (i = 0; i < ARRAY_SIZE(links); i++)
 		if (symlinkat(links[i][0], dev, links[i][1]) < 0)
 			return fail_errno(err, "/dev/%s", links[i][1]);
 	if (mkdirat(dev, "pts", 0755) < 0 || mkdirat(dev, "shm", 01777) < 0)
 		return fail_errno(err, "private /dev");
-	for (i = 0; i < sizeof(nodes) / sizeof(*nodes); i++)
+	for (i = 0; i < ARRAY_SIZE(nodes); i++)
 		if (add_node(s->old_dev, dev, nodes[i], err) < 0)
 			return -err->num;
 	if (add_dev_mounts(s, err) < 0)
@@ -294,7 +294,7 @@ static int place_private(struct setup *s, const char *path, struct err *err)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
+	for (i = 0; i < ARRAY_SIZE(own); i++)
 		if (strcmp(path, own[i].path) == 0)
 			return own[i].place(s, path, err);
 	return place_home(s, path, err);

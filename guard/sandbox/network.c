@@ -136,7 +136,7 @@ static int disable_neighbor_probes(int fd, int family, int device,
 	(void)add_netlink_attribute(&r, NDTA_NAME, name, strlen(name) + 1);
 	nest = add_netlink_attribute(&r, NDTA_PARMS | NLA_F_NESTED, NULL, 0);
 	add_netlink_number(&r, NDTPA_IFINDEX, (uint32_t)device);
-	for (i = 0; i < sizeof(probes) / sizeof(*probes); i++)
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
 		add_netlink_number(&r, probes[i], 0);
 	end_netlink_nest(&r, nest);
 	return netlink_request(fd, &r, "block the neighbors", err);
@@ -425,7 +425,7 @@ const char *pasta_find(void)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(pasta_paths) / sizeof(*pasta_paths); i++)
+	for (i = 0; i < ARRAY_SIZE(pasta_paths); i++)
 		if (access(pasta_paths[i], X_OK) == 0)
 			return pasta_paths[i];
 	return NULL;
@@ -497,7 +497,7 @@ static char **make_pasta_arguments(const struct network *n,
 	size_t i;
 
 	names_add(&a, "pasta");
-	for (i = 0; i < sizeof(always) / sizeof(*always); i++)
+	for (i = 0; i < ARRAY_SIZE(always); i++)
 		names_add(&a, always[i]);
 	if (n->v4)
 		add_pasta_family(&a, NETDEVICE_OWN4, NETDEVICE_GATEWAY4,

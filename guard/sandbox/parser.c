@@ -145,8 +145,7 @@ int parser_start(const char *word, pid_t *ret_pid, int *ret_fd, struct err *err)
 	other = l.socket = pair[1];
 	(void)snprintf(l.uids, sizeof(l.uids), "0 %u 1", geteuid());
 	(void)snprintf(l.gids, sizeof(l.gids), "0 %u 1", getegid());
-	for (i = geteuid() != 0; pid < 0 && i < sizeof(flags) / sizeof(*flags);
-	     i++)
+	for (i = geteuid() != 0; pid < 0 && i < ARRAY_SIZE(flags); i++)
 		pid = clone_child(&l, flags[i]);
 	if (pid < 0)
 		return fail_num(err, l.num, "start the parsing worker");

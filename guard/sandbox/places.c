@@ -103,10 +103,9 @@ static bool parse_rule(char *line, struct place_rule *ret)
 	char *at = split_at(line, " "), *rest;
 	size_t i = 0;
 
-	while (i < sizeof(verbs) / sizeof(*verbs) &&
-	       strcmp(verbs[i].name, line) != 0)
+	while (i < ARRAY_SIZE(verbs) && strcmp(verbs[i].name, line) != 0)
 		i++;
-	if (i == sizeof(verbs) / sizeof(*verbs) || !*at || !clean)
+	if (i == ARRAY_SIZE(verbs) || !*at || !clean)
 		return false;
 	*ret = (struct place_rule){
 		.how = verbs[i].how, .name = at, .rest = "", .before = ""};
@@ -1004,7 +1003,7 @@ static void add_histories(const struct search *s, char *const *variables)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(tops) / sizeof(*tops); i++) {
+	for (i = 0; i < ARRAY_SIZE(tops); i++) {
 		size_t len = strlen(tops[i][0]);
 		auto_free char *usual = path_join(s->home, tops[i][1]);
 		char *const *v = variables;

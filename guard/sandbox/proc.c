@@ -50,7 +50,7 @@ static void limit_namespaces(int proc)
 					    "uts",  "net", "cgroup", "time"};
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *path =
 			mem_printf("sys/user/max_%s_namespaces", names[i]);
 		auto_close int fd = openat(proc, path, O_WRONLY | O_CLOEXEC);
@@ -193,7 +193,7 @@ int proc_restrict(struct setup *s, struct err *err)
 	for (i = 0; i < list.count; i++)
 		if (!isdigit((uint8_t)list.items[i].name[0]))
 			restrict_proc_entry(s, proc, list.items[i].name);
-	for (i = 0; i < sizeof(masked) / sizeof(*masked); i++)
+	for (i = 0; i < ARRAY_SIZE(masked); i++)
 		if (fstatat(s->root_fd, masked[i] + 1, &st,
 			    AT_SYMLINK_NOFOLLOW) == 0)
 			restrict_entry(s, masked[i], &st, true);

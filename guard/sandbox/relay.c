@@ -62,7 +62,7 @@ static int block_relayed_signals(struct sandbox *sb, struct err *err)
 	int sig, fd;
 
 	(void)sigemptyset(&set);
-	for (i = 0; i < sizeof(relayed) / sizeof(*relayed); i++)
+	for (i = 0; i < ARRAY_SIZE(relayed); i++)
 		(void)sigaddset(&set, relayed[i]);
 	for (sig = SIGRTMIN; sig <= SIGRTMAX; sig++)
 		(void)sigaddset(&set, sig);

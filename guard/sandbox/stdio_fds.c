@@ -38,7 +38,7 @@ static const char *common_device_path(const struct stat *st)
 	unsigned int minor = minor(st->st_rdev);
 
 	return S_ISCHR(st->st_mode) && major(st->st_rdev) == 1 &&
-			       minor < sizeof(memory) / sizeof(*memory)
+			       minor < ARRAY_SIZE(memory)
 		       ? memory[minor]
 		       : NULL;
 }

@@ -50,7 +50,7 @@ static const struct {
 /* Pops all entries of the stack, then clears the flags below it. */
 #define KEYS_OFF "\x1b[<99u\x1b[=0u"
 
-#define KNOWN (sizeof(known) / sizeof(*known))
+#define KNOWN ARRAY_SIZE(known)
 
 static void set_private_mode(struct ttymodes *m, unsigned int number, bool on)
 {

@@ -102,7 +102,7 @@ static const char *kind_switched_off(void)
 					    "uts",  "cgroup", "net"};
 	size_t i;
 
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		auto_free char *path = mem_printf(
 			"/proc/sys/user/max_%s_namespaces", kinds[i]);
 

@@ -97,7 +97,7 @@ static void fill_ending_signals(sigset_t *ret)
 	size_t i;
 
 	(void)sigemptyset(ret);
-	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(ending); i++)
 		(void)sigaddset(ret, ending[i]);
 }
 
@@ -124,7 +124,7 @@ bool context_signal_pending(void)
 
 	if (sigpending(&set) < 0)
 		return false;
-	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(ending); i++)
 		if (sigismember(&set, ending[i]) == 1 &&
 		    !is_signal_ignored(ending[i]))
 			return true;

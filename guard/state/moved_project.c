@@ -399,7 +399,7 @@ static void find_candidates(const struct state *st, const char *project,
 {
 	auto_free char *path = mem_strdup(project);
 
-	while (c->paths.count < sizeof(c->dirs) / sizeof(c->dirs[0]) && *path &&
+	while (c->paths.count < ARRAY_SIZE(c->dirs) && *path &&
 	       strcmp(path, "/") != 0 &&
 	       !(st->home && strcmp(path, st->home) == 0)) {
 		char *above = path_parent(path);

@@ -88,7 +88,7 @@ void worker_hold_move(struct worker *w, struct worker_file *f,
 
 static struct worker_storm *storm_of(struct worker *w, uint64_t path)
 {
-	return &w->storms[path % (sizeof(w->storms) / sizeof(*w->storms))];
+	return &w->storms[path % ARRAY_SIZE(w->storms)];
 }
 
 int64_t worker_hold_rest(struct worker *w, const struct worker_file *f)

@@ -55,7 +55,7 @@ bool gitclean_by_program(const struct libgit *git, git_repository *repo,
 	const char *value;
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (i = 0; i < ARRAY_SIZE(names); i++)
 		if (git->attr_get(&value, repo, GIT_ATTR_CHECK_FILE_THEN_INDEX,
 				  path, names[i]) == 0 &&
 		    git->attr_value(value) == GIT_ATTR_VALUE_STRING)

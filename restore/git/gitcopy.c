@@ -130,7 +130,7 @@ static int make_repository(const char *git, int dir, struct err *err)
 	size_t i;
 	int got;
 
-	for (i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+	for (i = 0; i < ARRAY_SIZE(folders); i++)
 		if (make_folder(dir, folders[i], err) < 0)
 			return -err->num;
 	if (symlinkat(user, dir, "user") < 0)

@@ -96,7 +96,7 @@ static int open_user(struct gitimport *im, struct err *err)
 	(void)im->git->libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
 	(void)im->git->libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
 	(void)im->git->libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions,
-				    sizeof(extensions) / sizeof(*extensions));
+				    ARRAY_SIZE(extensions));
 	library_open_forget();
 	got = im->git->repository_open_ext(&im->to, im->to_path, flags, NULL);
 	if (got < 0) {

@@ -102,7 +102,7 @@ static bool sum_up(struct index *x)
 		len = get_be32(p + 4);
 		if (len > bytes_left(x) - 8 - TAIL_LEN)
 			return false;
-		for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
+		for (i = 0; i < ARRAY_SIZE(caches); i++)
 			cache |= memcmp(p, caches[i], 4) == 0;
 		if (!cache)
 			buf_add(&x->sum, p, len + 8);

@@ -65,8 +65,8 @@ static int load_libcrypto(struct crypto_calls *ret, struct err *err)
 #undef CALL
 	};
 
-	return library_load(LIBRARY_LIBCRYPTO, symbols,
-			    sizeof(symbols) / sizeof(*symbols), ret, err);
+	return library_load(LIBRARY_LIBCRYPTO, symbols, ARRAY_SIZE(symbols),
+			    ret, err);
 }
 
 static int fail_digest(struct err *err)

@@ -63,7 +63,7 @@ const char *gitrun_program(void)
 					     "/run/current-system/sw/bin/git"};
 	size_t i;
 
-	for (i = 0; i < sizeof(places) / sizeof(*places); i++)
+	for (i = 0; i < ARRAY_SIZE(places); i++)
 		if (access(places[i], X_OK) == 0)
 			return places[i];
 	return NULL;
@@ -182,7 +182,7 @@ static int start_git(struct gitrun *g, enum gitrun_objects objects,
 		return fail(err, ENOENT, "git is not installed");
 	if (!confine)
 		return fail(err, ENOTSUP, "no sandbox for git is set up");
-	for (i = 0; arguments[i] && i + 2 < sizeof(line) / sizeof(*line); i++)
+	for (i = 0; arguments[i] && i + 2 < ARRAY_SIZE(line); i++)
 		line[i + 1] = arguments[i];
 	pid = fork();
 	if (pid < 0)

@@ -347,7 +347,7 @@ static int check_form(const struct gitrefs *r, const struct entry *git,
 	int got = 0;
 	size_t i;
 
-	for (i = 0; got == 0 && i < sizeof(forms) / sizeof(*forms); i++) {
+	for (i = 0; got == 0 && i < ARRAY_SIZE(forms); i++) {
 		AUTO(entry) struct entry e = {0};
 
 		got = tree_lookup(r->store, git, forms[i][0], &e, err);
@@ -501,7 +501,7 @@ static int note_others(struct gitrefs *now, const struct entry *base,
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(others) / sizeof(*others); i++) {
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		AUTO(entry) struct entry old = {0}, e = {0};
 
 		if (tree_lookup(now->store, git, others[i].name, &e, err) < 0 ||

@@ -58,8 +58,7 @@ static void start_libgit(void)
 	};
 	size_t i;
 
-	if (library_load(LIBRARY_LIBGIT2, symbols,
-			 sizeof(symbols) / sizeof(*symbols), &calls,
+	if (library_load(LIBRARY_LIBGIT2, symbols, ARRAY_SIZE(symbols), &calls,
 			 &failed) < 0)
 		return;
 	library_open_check((const void *)(uintptr_t)calls.libgit2_init);
@@ -67,7 +66,7 @@ static void start_libgit(void)
 		(void)fail(&failed, EIO, "cannot initialize libgit2");
 		return;
 	}
-	for (i = 0; i < sizeof(levels) / sizeof(*levels); i++)
+	for (i = 0; i < ARRAY_SIZE(levels); i++)
 		if (calls.libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "") <
 		    0)
 			(void)fail(&failed, EIO,

@@ -65,7 +65,7 @@ static bool is_marker(const struct line *l)
 					    "=======", ">>>>>>>"};
 	size_t i;
 
-	for (i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+	for (i = 0; i < ARRAY_SIZE(marks); i++)
 		if (l->len >= 7 && memcmp(l->text, marks[i], 7) == 0)
 			return true;
 	return false;

@@ -35,7 +35,7 @@ static int find_jj(struct planner *pl, const char *path, char **ret,
 		    : NULL;
 
 	*ret = NULL;
-	for (i = 0; git && i < sizeof(trees) / sizeof(*trees); i++) {
+	for (i = 0; git && i < ARRAY_SIZE(trees); i++) {
 		AUTO(entry) struct entry e = {0};
 
 		if (lookup_find(trees[i], git, &e, err) < 0)
@@ -183,7 +183,7 @@ static int is_git_expected(struct planner *pl, const char *root,
 	struct refs r = {.pl = pl, .path = refs};
 	size_t i;
 
-	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
 		auto_free char *path = path_join(root, parts[i]);
 		int got = is_git_file_expected(pl, path, err);
 

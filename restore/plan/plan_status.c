@@ -47,7 +47,7 @@ static enum status_file classify(const char *path)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		size_t end = path_part_end(path, rows[i].dir);
 		size_t len = strlen(rows[i].rest);
 		const char *rest = path + end + (end && path[end]);

@@ -43,9 +43,8 @@ static void load_cipher(void)
 	};
 	struct err ignored;
 
-	loaded = library_load(LIBRARY_LIBCRYPTO, symbols,
-			      sizeof(symbols) / sizeof(*symbols), &crypto_calls,
-			      &ignored) == 0;
+	loaded = library_load(LIBRARY_LIBCRYPTO, symbols, ARRAY_SIZE(symbols),
+			      &crypto_calls, &ignored) == 0;
 }
 
 struct chunk_mac *chunk_mac_new(const unsigned char key[CHUNK_MAC_KEY_LEN])

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "base/mem.h"
+
 /* Set by tests, which include this file. */
 static bool forbidden;
 static int (*hook_before)(enum ring_call call, int fd);
@@ -16,7 +18,7 @@ static bool ring_can(struct io_uring *ring)
 	bool can = probe != NULL;
 	size_t i;
 
-	for (i = 0; can && i < sizeof(needed) / sizeof(*needed); i++)
+	for (i = 0; can && i < ARRAY_SIZE(needed); i++)
 		can = io_uring_opcode_supported(probe, needed[i]);
 	io_uring_free_probe(probe);
 	return can;

@@ -27,7 +27,7 @@ static const char *const hash_names[] = {
 	[HASH_XXH3_128] = "xxh3-128-secret",
 	[HASH_XXH3_64X2] = "xxh3-64x2-secret",
 };
-#define HASH_KINDS (sizeof(hash_names) / sizeof(*hash_names))
+#define HASH_KINDS ARRAY_SIZE(hash_names)
 
 /* Features of this program. A store that needs others is refused. */
 #define KNOWN_FEATURES "blocks holes"
@@ -286,7 +286,7 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 		return held;
 	if (held)
 		return format_missing(err);
-	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+	for (i = 0; i < ARRAY_SIZE(dirs); i++) {
 		if (mkdirat(fd, dirs[i].name, dirs[i].mode) < 0 &&
 		    errno != EEXIST)
 			return fail_errno(err, "create directory %s",

@@ -73,7 +73,7 @@ static int64_t unit_seconds(const char *name, size_t len)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(units) / sizeof(*units); i++) {
+	for (i = 0; i < ARRAY_SIZE(units); i++) {
 		size_t n = strlen(units[i].name);
 
 		if (strncmp(units[i].name, name, n) == 0 &&
