@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "restore/git/gitindex.h"
 #include "restore/plan/plan_private.h"
 
@@ -229,4 +230,23 @@ int plan_git_decide(struct planner *pl, const char *path, struct err *err)
 			planner_conflict(pl, CONFLICT_GIT, g->path);
 	}
 	return g->conflict ? PLAN_GIT_REFUSED : PLAN_GIT_TAKEN;
+}
+
+bool plan_git_ref_stays(const struct planner *pl, const char *path)
+{
+	const struct names *left = &pl->plan->excepted;
+	size_t at = 0, end;
+	bool stays = false;
+
+	while (!stays && (end = path_part_end(path + at, "refs"))) {
+		auto_free char *packed = NULL;
+
+		at += end;
+		packed = mem_printf("%.*spacked-refs",
+				    (int)(at - strlen("refs")), path);
+		/* Its row was before that of the ref. */
+		stays = sorted_find(packed, left->items, left->count,
+				    sizeof(*left->items), 0, path_compare);
+	}
+	return stays;
 }

@@ -146,6 +146,9 @@ enum plan_git_verdict {
 /* Whether path belongs to a .git, and the decision for it. The conflict for a
  * .git that cannot be taken is added at its first path. Negative: an errno. */
 int plan_git_decide(struct planner *pl, const char *path, struct err *err);
+/* Whether a ref that want deletes stays with the packed-refs that are left out:
+ * it may be packed in those of want. */
+bool plan_git_ref_stays(const struct planner *pl, const char *path);
 /* A status command rewrites the file, and the present version has no change of
  * the user: 1; PLAN_STATUS_REPLACED: its format is unknown
  * here, so that a change of the user may be lost with it; 0; or a negative

@@ -390,6 +390,7 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 			return got < 0 ? got : 0;
 	}
 	if (pathset_contains(&pl->except, path) ||
+	    (!row.want->mode && plan_git_ref_stays(pl, path)) ||
 	    (!S_ISDIR(row.want->mode) &&
 	     pathset_has_below(&pl->except, path))) {
 		names_add(&pl->plan->excepted, path);

@@ -367,4 +367,43 @@ says "$err" ".config/guard/risk.rules':2"
 gives 0 'a verb that judges nothing goes on' guard log
 rm "$HOME/.config/guard/risk.rules"
 
+# --- a .git ---
+git init -q "$HOME/own"
+cd "$HOME/own" || exit 99
+git config gc.auto 0
+git commit -q --allow-empty -m one
+git branch a/b
+git commit -q --allow-empty -m two
+git init -q --bare other.git
+git init -q --bare bare.git
+git push -q bare.git HEAD:refs/heads/a/b HEAD
+refs() {
+	git for-each-ref
+	git --git-dir bare.git for-each-ref
+}
+refs >"$T/refs"
+# packed DIR COMMANDS ARGUMENTS...: a run packs the refs, and packed-refs stays
+packed() {
+	guard run -q -- sh -ec "git --git-dir $1 pack-refs --all; $2"
+	dir=$1
+	shift 2
+	gives 0 "$dir: refs that are packed stay with $*" guard apply -q -y "$@"
+	refs >"$T/now"
+	ok 'no ref is lost' same "$T/refs" "$T/now"
+	ok 'the file is left out' test ! -e "$dir/packed-refs"
+	guard discard -q -y 2>"$T/x"
+}
+packed .git : .git . --except .git/packed-refs
+packed .git 'git replace HEAD HEAD~1; git pack-refs --all' \
+	.git . --except critical
+packed bare.git : . --except bare.git/packed-refs
+packed bare.git 'cd bare.git; git replace HEAD HEAD~1; git pack-refs --all' \
+	. --except critical
+guard run -q -- git pack-refs --all
+gives 0 'packed refs are applied with their deletions' \
+	guard apply -q -y .git
+ok 'no loose ref is left' test ! -e .git/refs/heads/a/b
+refs >"$T/now"
+ok 'nor is one lost' same "$T/refs" "$T/now"
+
 finish
