@@ -313,7 +313,9 @@ enum plan_consent consent_decide(void *arg, const struct entry *from,
 		refusal->kind = REFUSED_RISK;
 		refusal->rule = NULL;
 	}
-	if (has_absolute(c->named, root->path, refusal->path))
+	/* Who names a .git means the repository, and not another one. */
+	if (strcmp(path_name(refusal->path), ".git") != 0 &&
+	    has_absolute(c->named, root->path, refusal->path))
 		return CONSENT_GIVEN;
 	judge_entry(root, refusal->path, from, to, &risks);
 	risk = find_asking_risk(c, &risks);

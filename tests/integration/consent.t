@@ -406,4 +406,29 @@ ok 'no loose ref is left' test ! -e .git/refs/heads/a/b
 refs >"$T/now"
 ok 'nor is one lost' same "$T/refs" "$T/now"
 
+git worktree add -q "$HOME/linked" -b linked
+git init -q sub
+# replaced FILE COMMANDS ARGUMENTS...: the .git FILE becomes another one
+replaced() {
+	file=$1
+	guard run -q -- sh -ec "$2"
+	shift 2
+	ls -ld "$file" >"$T/before"
+	gives 1 "another repository in place of $file is asked for: $*" \
+		guard apply -y "$@"
+	says "$err" "guard apply --yes-to $file"
+	ls -ld "$file" >"$T/after"
+	ok 'it stays' same "$T/before" "$T/after"
+	gives 0 'its own consent applies it' \
+		guard apply -q -y --yes-to "$file" "$@"
+	back
+	guard discard -q -y
+}
+replaced .git 'mv .git /tmp/g; ln -s other.git .git' .git
+replaced .git 'mv .git /tmp/g; echo gitdir: other.git >.git' .git
+replaced .git 'mv .git /tmp/g; echo gitdir: other.git >.git' .git .
+replaced sub/.git 'mv sub/.git /tmp/g; ln -s ../other.git sub/.git' sub/.git
+cd "$HOME/linked" || exit 99
+replaced .git "echo gitdir: $HOME/own/other.git >.git" .git
+
 finish
