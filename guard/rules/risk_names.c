@@ -22,6 +22,8 @@
 struct rule_pattern {
 	const char *text; /* len bytes of the rule's */
 	size_t len, row;
+	/* Bytes without a wildcard: the first ones, or those behind a star. */
+	size_t plain;
 	struct rule_pattern *next; /* with the same byte, in that order */
 };
 
@@ -60,11 +62,21 @@ static void add_patterns(const struct rule *r, const struct rule_files *files)
 	while (*at) {
 		size_t len = files->one ? strlen(at) : strcspn(at, " \t");
 
-		*VEC_ADD(&all) =
-			(struct rule_pattern){at, len, rows.count - 1, NULL};
+		*VEC_ADD(&all) = (struct rule_pattern){
+			.text = at, .len = len, .row = rows.count - 1};
 		at += len;
 		at += strspn(at, " \t");
 	}
+}
+
+static size_t plain_bytes(const struct rule_pattern *p)
+{
+	const size_t from = *p->text == '*';
+	size_t n = from;
+
+	while (n < p->len && !strchr("*?[\\", p->text[n]))
+		n++;
+	return n - from;
 }
 
 static void index_rule_patterns(void)
@@ -93,6 +105,7 @@ static void index_rule_patterns(void)
 		} else {
 			put_first(&names.by_byte[byte], p);
 		}
+		p->plain = plain_bytes(p);
 	}
 }
 
@@ -148,13 +161,30 @@ static bool match_pattern_at(const char *rule_pattern, size_t len,
 	return glob_matches(rule_pattern, len - 1, head);
 }
 
+/* Most patterns are not that of a path: the bytes without a wildcard tell. */
+static bool may_match(const struct rule_pattern *p, const char *at, size_t have)
+{
+	const size_t n = p->plain;
+
+	if (*p->text != '*')
+		return strncmp(at, p->text, n) == 0;
+	/* The last byte of a pattern that ends with a slash is none of a name.
+	 */
+	if (n + 1 == p->len && p->text[n] != '/')
+		return have >= n && memcmp(at + have - n, p->text + 1, n) == 0;
+	return memmem(at, have, p->text + 1, n) != NULL;
+}
+
 /* The first row, up to `best`, with a pattern of the list that matches the path
  * from here on. */
 static size_t find_best_rule(const struct rule_pattern *p, const char *at,
 			     size_t best)
 {
+	const size_t have = p ? strlen(at) : 0;
+
 	for (; p && p->row < best; p = p->next)
-		if (match_pattern_at(p->text, p->len, at))
+		if (may_match(p, at, have) &&
+		    match_pattern_at(p->text, p->len, at))
 			return p->row;
 	return best;
 }

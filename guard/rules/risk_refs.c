@@ -1073,14 +1073,13 @@ const struct risk_rule *risk_refs_rule(const struct risk_refs *refs,
 				       const struct risk_ref **ret)
 {
 	const struct risk_rule *best = NULL;
-	size_t len = strlen(path), i;
+	auto_free char *dir = refs && refs->count ? mem_strdup(path) : NULL;
+	size_t len = dir ? strlen(path) : 0, i;
 
-	for (; refs && refs->count && len; len--) {
-		auto_free char *dir = NULL;
-
+	for (; len; len--) {
 		if (path[len] && path[len] != '/')
 			continue;
-		dir = mem_strndup(path, len);
+		dir[len] = '\0';
 		for (i = INDEX_BY_TEXT(dir, refs->items, refs->count, path);
 		     i < refs->count && strcmp(refs->items[i].path, dir) == 0;
 		     i++) {
