@@ -355,30 +355,41 @@ static bool starts_another(const char *word)
 	       strchr(word, '=') || strstr(STARTERS, name);
 }
 
-/* The name may be its own, that of the file that it links to, or that of the
- * file's package. A package may be of any publisher. */
-static bool is_program(const char *word, const char *name)
+/* A word of a command, by what it may have its name. */
+struct program {
+	char *own, *file; /* file: the one that it links to, or NULL */
+};
+
+static struct program word_program(const char *word)
 {
-	auto_free char *own = package_name(path_name(word));
 	auto_free char *path =
 		strchr(word, '/') ? mem_strdup(word) : path_find_program(word);
-	auto_free char *file = path ? realpath(path, NULL) : NULL;
+
+	return (struct program){package_name(path_name(word)),
+				path ? realpath(path, NULL) : NULL};
+}
+
+/* The name may be its own, that of the file that it links to, or that of the
+ * file's package. A package may be of any publisher. */
+static bool is_program(const struct program *p, const char *name)
+{
 	auto_free char *linked = mem_printf("*/%s", name);
 	auto_free char *package = mem_printf("*/node_modules/*%s/*", name);
 
-	return fnmatch(name, own, 0) == 0 ||
-	       (file && (fnmatch(linked, file, 0) == 0 ||
-			 fnmatch(package, file, 0) == 0));
+	return fnmatch(name, p->own, 0) == 0 ||
+	       (p->file && (fnmatch(linked, p->file, 0) == 0 ||
+			    fnmatch(package, p->file, 0) == 0));
 }
 
-static bool is_adapter(char *const *words, const struct profile_item *item)
+static bool is_adapter(const struct program *p, char *const *words,
+		       const struct profile_item *item)
 {
 	const size_t len = strcspn(item->value, " ");
 	auto_free char *program = mem_strndup(item->value, len);
 	auto_free char *value = NULL;
 	const char *wanted = item->value + len + (item->value[len] != '\0');
 
-	if (!is_program(*words, path_name(program)))
+	if (!is_program(p, path_name(program)))
 		return false;
 	if (!*wanted)
 		return true;
@@ -414,8 +425,12 @@ bool agent_talks_acp(const struct state *state, char *const *argv,
 	read_profiles(state, &all);
 	words = command_words(argv);
 	for (at = words; at && *at && !found; at++) {
+		struct program p = word_program(*at);
+
 		while (!found && (item = profile_next(&all, PROFILE_ACP, item)))
-			found = is_adapter(at, item);
+			found = is_adapter(&p, at, item);
+		free(p.own);
+		free(p.file);
 		/* Options may have values. */
 		if (!starts_another(*at) &&
 		    (at == words || *at[-1] != '-' || takes_command(at[-1])))
