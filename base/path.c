@@ -35,13 +35,19 @@ bool path_ok(const char *path)
 
 char *path_join(const char *dir, const char *name)
 {
-	size_t len = strlen(dir);
+	size_t len = strlen(dir), slash;
+	char *joined;
 
 	if (!len)
 		return mem_strdup(name);
 	if (!*name)
 		return mem_strdup(dir);
-	return mem_printf("%s%s%s", dir, dir[len - 1] == '/' ? "" : "/", name);
+	slash = dir[len - 1] != '/';
+	joined = mem_alloc(len + slash + strlen(name) + 1);
+	memcpy(joined, dir, len);
+	joined[len] = '/';
+	strcpy(joined + len + slash, name);
+	return joined;
 }
 
 const char *path_name(const char *path)

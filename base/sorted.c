@@ -59,8 +59,13 @@ void sorted_sort(void *items, size_t count, size_t size, size_t offset,
 		 sorted_order *order)
 {
 	struct sort_key key = {order, offset};
+	const char *at = items;
+	size_t i = 1;
 
-	if (count > 1)
+	/* Lists that were kept are in order. */
+	for (; i < count && compare_items(at, at + size, &key) <= 0; i++)
+		at += size;
+	if (i < count)
 		qsort_r(items, count, size, compare_items, &key);
 }
 

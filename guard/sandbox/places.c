@@ -243,7 +243,7 @@ struct name_index {
 	struct buf previous, now; /* the previous start, this one */
 	size_t at; /* in previous: starts read in the same order */
 	size_t cost; /* names that this start read */
-	size_t dirs; /* directories in which patterns were looked for */
+	size_t dirs; /* in which this pattern may still be looked for */
 	char *path; /* the directory that was read last, or NULL */
 	struct buf names; /* the entries of path, as in a list */
 };
@@ -259,7 +259,10 @@ struct name_record {
 /* To write the index takes as long as to read about so many names. */
 #define INDEX_COST 512
 #define DIR_COST 16 /* a directory costs as much as so many names */
+/* A pattern is looked for in so many directories; one for any directory of the
+ * home, in fewer. */
 #define PATTERN_DIRS_MAX 1024
+#define HOME_DIRS_MAX 128
 #define YOUNG_S 2 /* another change could leave no trace, see derived.h */
 
 static void load_index(struct name_index *index, int state_fd, const char *name)
@@ -376,11 +379,12 @@ static bool list_matches(const struct search *s, const char *path,
 			 struct dirlist *ret)
 {
 	struct name_index *index = s->index;
-	auto_free char *subject = mem_printf("%s/%s", path, *patterns);
+	auto_free char *subject = path_join(path, *patterns);
 	AUTO(buf) struct buf text = {0};
 	struct name_record r;
 	const char *list, *at;
 	struct stat st;
+	size_t i;
 
 	if (stat(path, &st) < 0)
 		return false;
@@ -403,14 +407,20 @@ static bool list_matches(const struct search *s, const char *path,
 		if (time(NULL) - st.st_ctim.tv_sec < YOUNG_S)
 			r.ino = 0;
 	}
-	buf_add(&index->now, &r, sizeof(r));
-	buf_add(&index->now, subject, r.subject_len);
-	buf_add(&index->now, list, r.list_len);
 	for (at = list; at < list + r.list_len; at += strlen(at + 1) + 2) {
 		dirlist_add(ret, at + 1, strlen(at + 1));
 		ret->items[ret->count - 1].type = (unsigned char)*at;
 	}
 	dirlist_sort(ret);
+	buf_add(&index->now, &r, sizeof(r));
+	buf_add(&index->now, subject, r.subject_len);
+	/* Sorted: the next start finds them in order. */
+	for (i = 0; i < ret->count; i++) {
+		const struct dirlist_item *item = &ret->items[i];
+
+		buf_add_char(&index->now, (char)item->type);
+		buf_add(&index->now, item->name, strlen(item->name) + 1);
+	}
 	return true;
 }
 
@@ -443,9 +453,9 @@ static bool is_in_project(const struct search *s, const char *path, bool link)
 /* Adds what matches the pattern, a path below dir, sorted. A directory that
  * the pattern does not name is no program's if it is the project: its files
  * are the run's. */
-static void add_pattern(const struct search *s, const char *dir,
-			const char *pattern, const char *entry, bool moved,
-			unsigned int how)
+static void add_below(const struct search *s, const char *dir,
+		      const char *pattern, const char *entry, bool moved,
+		      unsigned int how)
 {
 	const size_t len = strcspn(pattern, "/");
 	const char *rest = pattern + len + (pattern[len] == '/');
@@ -459,13 +469,14 @@ static void add_pattern(const struct search *s, const char *dir,
 		auto_free char *path = path_join(dir, part);
 
 		if (*rest)
-			add_pattern(s, path, rest, entry, moved, how);
+			add_below(s, path, rest, entry, moved, how);
 		else if (may_exist(AT_FDCWD, path) && !is_known(s->to, path))
 			add_place(s->to, TAKE(path), entry, moved, how);
 		return;
 	}
-	if (s->index->dirs++ >= PATTERN_DIRS_MAX)
+	if (!s->index->dirs)
 		return;
+	s->index->dirs--;
 	(void)list_matches(s, dir,
 			   names ? (const char *const *)login_names.items : one,
 			   names ? FNM_EXTMATCH : FNM_PERIOD, false, &found);
@@ -477,8 +488,18 @@ static void add_pattern(const struct search *s, const char *dir,
 			add_place(s->to, TAKE(path), entry, moved, how);
 		else if (*rest && (type == DT_DIR || type == DT_LNK) &&
 			 !is_in_project(s, path, type == DT_LNK))
-			add_pattern(s, path, rest, entry, moved, how);
+			add_below(s, path, rest, entry, moved, how);
 	}
+}
+
+static void add_pattern(const struct search *s, const char *dir,
+			const char *pattern, const char *entry, bool moved,
+			unsigned int how)
+{
+	s->index->dirs = !moved && strncmp(pattern, "*/", 2) == 0
+				 ? HOME_DIRS_MAX
+				 : PATTERN_DIRS_MAX;
+	add_below(s, dir, pattern, entry, moved, how);
 }
 
 /* ---- moved places ---- */
@@ -912,7 +933,8 @@ struct home_dirs {
 static const struct home_dir *
 read_home_dir(const struct search *s, struct home_dirs *dirs, const char *path)
 {
-	static const char *const any[] = {"*", NULL};
+	/* Also with a period: the first one tells it from a pattern's list. */
+	static const char *const any[] = {"", "*", NULL};
 	struct home_dir *d = dirs->items;
 
 	for (; d < dirs->items + dirs->count; d++)

@@ -61,18 +61,18 @@ gives 0 '--ro grants such a file' guard run --ro "$HOME/.config/any/api-key" \
 	-- cat "$HOME/.config/any/api-key"
 says "$out" GEHEIM7
 
-# --- password databases: three levels, but not the project's files ---
-mkdir -p "$HOME/src/app/test"
-plant "$HOME/a.kdbx" "$HOME/b/b.kdbx" "$HOME/c/c/c.kdbx" \
-	"$HOME/src/app/fixture.kdbx"
-gives 0 'a password database is hidden' guard -C "$HOME/src/app" run -- \
-	sh -c 'cat ~/a.kdbx ~/b/b.kdbx ~/c/c/c.kdbx; :'
+# --- password databases, but not the project's files ---
+mkdir -p "$HOME/app/test"
+plant "$HOME/a.kdbx" "$HOME/b/b.kdbx" "$HOME/Documents/c/c.kdbx" \
+	"$HOME/app/fixture.kdbx"
+gives 0 'a password database is hidden' guard -C "$HOME/app" run -- \
+	sh -c 'cat ~/a.kdbx ~/b/b.kdbx ~/Documents/c/c.kdbx; :'
 silent "$out" GEHEIM7
 gives 0 "the project's own database is visible" \
-	guard -C "$HOME/src/app" run -- cat fixture.kdbx
+	guard -C "$HOME/app" run -- cat fixture.kdbx
 says "$out" GEHEIM7
 gives 0 'from another project it is hidden' \
-	guard run -- cat "$HOME/src/app/fixture.kdbx"
+	guard run -- cat "$HOME/app/fixture.kdbx"
 silent "$out" GEHEIM7
 
 # --- links ---
