@@ -44,10 +44,10 @@ int err_sys_at(struct err *err, int num, const char *file, int line,
 	err_sys_at((err), (num), __FILE__, __LINE__, __VA_ARGS__)
 
 /*
- * True for an errno of a process or a kernel without descriptors or memory. Such
- * an error says nothing about the file of the call: code that skips unreadable
- * files must fail instead. Of a result, pass the negated value: a descriptor or
- * a count that it may be is no errno then.
+ * True for an errno of a process or a kernel without descriptors or memory.
+ * Such an error says nothing about the file of the call: code that skips
+ * unreadable files must fail instead. Of a result, pass the negated value: a
+ * descriptor or a count that it may be is no errno then.
  */
 bool err_is_exhaustion(int num);
 

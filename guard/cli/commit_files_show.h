@@ -14,7 +14,8 @@
 /* Finds them for a display of an ended run with these changes, if it has new
  * objects of git and no other process holds it; else there are none. */
 void commit_files_show_load(struct context *c, struct session *s,
-		       const struct changes *changes, struct commit_files *ret);
+			    const struct changes *changes,
+			    struct commit_files *ret);
 /* One line with their number, and how they are listed. */
 void commit_files_show_count(const struct commit_files *f, const char *run,
 			     struct styled *to);

@@ -59,9 +59,9 @@ struct gitimport_job {
 
 /*
  * -EBADMSG: git refuses an object of the run, and why; -ENODATA: an object is
- * missing; -EFBIG: more than `most`; -E2BIG: too much; -ETIMEDOUT: git took too long; -ENOTSUP: a kind of
- * repository that libgit2 cannot handle; -ENOENT: git is not installed. *ret
- * is valid as long as the job's directory is open.
+ * missing; -EFBIG: more than `most`; -E2BIG: too much; -ETIMEDOUT: git took too
+ * long; -ENOTSUP: a kind of repository that libgit2 cannot handle; -ENOENT: git
+ * is not installed. *ret is valid as long as the job's directory is open.
  */
 int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 		   struct err *err);
