@@ -33,3 +33,11 @@ int64_t timestamp_monotonic_ms(void)
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
+
+int64_t timestamp_boot_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec * TIMESTAMP_NS + t.tv_nsec;
+}

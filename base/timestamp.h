@@ -19,5 +19,8 @@ void timestamp_raise(struct timestamp *latest, struct timestamp t);
 struct timestamp timestamp_now(void);
 /* Milliseconds of CLOCK_MONOTONIC. */
 int64_t timestamp_monotonic_ms(void);
+/* Nanoseconds of CLOCK_BOOTTIME, which no user sets. */
+#define TIMESTAMP_NS INT64_C(1000000000)
+int64_t timestamp_boot_ns(void);
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -491,11 +490,7 @@ int session_open_damaged(int runs_fd, const char *id, struct session *s,
  * smaller than before means that the clock was set back. */
 static int64_t clock_ahead(void)
 {
-	struct timespec now = {0}, up = {0};
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	(void)clock_gettime(CLOCK_BOOTTIME, &up);
-	return now.tv_sec - up.tv_sec;
+	return timestamp_now().sec - timestamp_boot_ns() / TIMESTAMP_NS;
 }
 
 void session_note_clock(struct session *s)

@@ -9,7 +9,6 @@
 #include "guard/state/exit_status.h"
 #include "guard/change/partial_discard.h"
 #include "guard/state/report.h"
-#include "restore/workspace.h"
 
 /* The name in the trash of a discarded run, "<time>-discard-<id>", to free;
  * NULL with -ENOENT: it is there no more. */

@@ -18,6 +18,7 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/library.h"
+#include "base/timestamp.h"
 #include "guard/sandbox/procfs.h"
 #include "guard/sandbox/sandbox.h"
 
@@ -209,16 +210,11 @@ static void scope_end(struct scope *s)
  * of s->holder. */
 static bool scope_make(struct scope *s, const struct sandbox_policy *p)
 {
-	struct timespec now;
-
 	*s = (struct scope){.bus = connect_manager()};
 	if (!s->bus)
 		return false;
-	(void)clock_gettime(CLOCK_BOOTTIME, &now);
 	(void)snprintf(s->unit, sizeof(s->unit), "guard-%d-%llx.scope",
-		       (int)getpid(),
-		       (unsigned long long)now.tv_sec * 1000000000 +
-			       (unsigned long long)now.tv_nsec);
+		       (int)getpid(), (unsigned long long)timestamp_boot_ns());
 	/* An idle process: a scope without a process ends at once, and the run
 	 * does not exist yet. */
 	s->holder = child_fork("guard-scope");

@@ -23,6 +23,7 @@
 #include "base/path.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
+#include "base/timestamp.h"
 #include "guard/sandbox/rename_exdev.h"
 
 /* Since Linux 6.6: the supervisor is woken up on the CPU of the caller. */
@@ -298,11 +299,8 @@ static bool is_caller_waiting(void *arg)
 
 struct notifier_clock notifier_clock(void)
 {
-	struct timespec real, boot;
-
-	(void)clock_gettime(CLOCK_REALTIME, &real);
-	(void)clock_gettime(CLOCK_BOOTTIME, &boot);
-	return (struct notifier_clock){real.tv_sec, boot.tv_sec};
+	return (struct notifier_clock){timestamp_now().sec,
+				       timestamp_boot_ns() / TIMESTAMP_NS};
 }
 
 /* Files with an older ctime were not written in this run. A file system's clock

@@ -17,7 +17,6 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "guard/sandbox/namespaces.h"
 #include "guard/sandbox/procfs.h"
 #include "guard/sandbox/sandbox.h"
 

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -24,10 +23,7 @@
 
 int64_t storing_clock(void)
 {
-	struct timespec now = {0};
-
-	(void)clock_gettime(CLOCK_BOOTTIME, &now);
-	return now.tv_sec;
+	return timestamp_boot_ns() / TIMESTAMP_NS;
 }
 
 void storing_save(int workspace_fd, const struct storing *s)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -18,7 +17,6 @@
 
 /* Marks that a message lists. */
 #define MARKS_SHOWN 8
-#define NS INT64_C(1000000000)
 
 void moment_free(struct moment *m)
 {
@@ -48,16 +46,14 @@ static struct range find_range(const struct timeline *t, bool live)
 {
 	const struct timeline_record *last = &t->items[t->count - 1];
 	struct range r = {t->items[0].time, last->time, last->boot_ns, ""};
-	struct timespec boot;
 	size_t i;
 
 	for (i = 0; i < t->count; i++)
 		if (t->items[i].kind == TIMELINE_BEGIN)
 			r.boot = t->items[i].text;
 	if (live) {
-		(void)clock_gettime(CLOCK_BOOTTIME, &boot);
 		r.end = timestamp_now();
-		r.end_boot = (int64_t)boot.tv_sec * NS + boot.tv_nsec;
+		r.end_boot = timestamp_boot_ns();
 		r.boot = boot_id();
 	}
 	return r;
@@ -93,9 +89,10 @@ static bool parse_wanted(const char *when, const struct range *range,
 		.begin = spec.begin,
 		.end = spec.time,
 		.back = back,
-		.exact = !back && spec.time.nsec - spec.begin.nsec < NS - 1,
+		.exact = !back &&
+			 spec.time.nsec - spec.begin.nsec < TIMESTAMP_NS - 1,
 		.boot = range->end_boot -
-			(range->end.sec - spec.time.sec) * NS -
+			(range->end.sec - spec.time.sec) * TIMESTAMP_NS -
 			range->end.nsec + spec.time.nsec,
 	};
 	return !back || timestamp_compare(spec.begin, spec.time) == 0;

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -188,10 +187,7 @@ int timeline_open(struct timeline_writer *w, int run_fd, struct err *err)
 
 uint64_t timeline_add(struct timeline_writer *w, struct timeline_record *r)
 {
-	struct timespec boot;
-
-	(void)clock_gettime(CLOCK_BOOTTIME, &boot);
-	r->boot_ns = (int64_t)boot.tv_sec * 1000000000 + boot.tv_nsec;
+	r->boot_ns = timestamp_boot_ns();
 	r->time = timestamp_now();
 	r->number = w->next++;
 	if (!r->content && S_ISREG(r->mode) && r->kind == TIMELINE_ENTRY)

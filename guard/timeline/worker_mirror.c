@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sorted.h"
@@ -356,39 +357,37 @@ static void check_name(struct worker *w, struct worker_name *in, int dir_fd,
 static void count_watches_of(int proc_fd, const char *pid, uint64_t *ret)
 {
 	auto_free char *path = mem_printf("%s/fdinfo", pid);
-	auto_close int fds = fd_open_dir(proc_fd, path);
-	int again = fds < 0 ? -1 : dup(fds);
-	DIR *dir = again < 0 ? NULL : fdopendir(again);
-	const struct dirent *e;
+	auto_close int fd = fd_open_dir(proc_fd, path);
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	size_t i;
 
-	while (dir && (e = readdir(dir))) {
+	(void)dirlist_read(fd, &list, &ignored);
+	for (i = 0; i < list.count; i++) {
 		AUTO(buf) struct buf text = {0};
-		struct err ignored;
 		const char *at;
 
-		if (*e->d_name == '.' ||
-		    fd_slurp_at(fds, e->d_name, 64 << 20, &text, &ignored) < 0)
-			continue;
+		(void)fd_slurp_at(fd, list.items[i].name, 64 << 20, &text,
+				  &ignored);
 		for (at = buf_text(&text); (at = strstr(at, "inotify wd:"));
 		     at++)
 			(*ret)++;
 	}
-	if (dir)
-		(void)closedir(dir);
 }
 
 /* The watches of this user's processes; of another user's nothing is shown. */
 static uint64_t count_watches(void)
 {
-	DIR *dir = opendir("/proc");
-	const struct dirent *e;
+	auto_close int fd = fd_open_dir(AT_FDCWD, "/proc");
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
 	uint64_t count = 0;
+	size_t i;
 
-	while (dir && (e = readdir(dir)))
-		if (*e->d_name >= '1' && *e->d_name <= '9')
-			count_watches_of(dirfd(dir), e->d_name, &count);
-	if (dir)
-		(void)closedir(dir);
+	(void)dirlist_read(fd, &list, &ignored);
+	for (i = 0; i < list.count; i++)
+		if (*list.items[i].name >= '1' && *list.items[i].name <= '9')
+			count_watches_of(fd, list.items[i].name, &count);
 	return count;
 }
 

@@ -10,7 +10,6 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/sorted.h"
@@ -495,14 +494,12 @@ uint64_t catalog_highest_seq(struct store *store)
  * started: a power cut may lose it. */
 static bool is_highest_seq_fresh(struct store *store)
 {
-	struct timespec now = {0}, up = {0};
 	struct stat st;
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	(void)clock_gettime(CLOCK_BOOTTIME, &up);
 	return fstatat(store_root_fd(store), "commit.lock", &st,
 		       AT_SYMLINK_NOFOLLOW) == 0 &&
-	       st.st_mtime > now.tv_sec - up.tv_sec;
+	       st.st_mtime >
+		       timestamp_now().sec - timestamp_boot_ns() / TIMESTAMP_NS;
 }
 
 int catalog_newest(struct store *store, uint64_t *ret, struct err *err)
