@@ -60,8 +60,18 @@ static int compare_lines(const void *a, const void *b)
 	return mem_compare(x->text, x->len, y->text, y->len);
 }
 
+/* The part of a line in front of its value: "a" of "a = 1". */
+static size_t key_len(const unsigned char *line, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len && !strchr("=:\t0123456789", line[at]))
+		at++;
+	return at ? at : len;
+}
+
 /* Sorted; without blank lines and the ends of lines. */
-static void split_lines(const struct buf *text, struct lines *ret)
+static void split_lines(const struct buf *text, bool keys, struct lines *ret)
 {
 	const unsigned char *at = text->data, *end = at + text->len;
 
@@ -72,7 +82,8 @@ static void split_lines(const struct buf *text, struct lines *ret)
 		while (len && strchr(" \t\r", at[len - 1]) && at[len - 1])
 			len--;
 		if (len)
-			*VEC_ADD(ret) = (struct line){at, len};
+			*VEC_ADD(ret) = (struct line){
+				at, keys ? key_len(at, len) : len};
 		at = next;
 	}
 	VEC_SORT(ret, compare_lines);
@@ -109,11 +120,11 @@ static bool loss_of_lines(const struct buf *old, const struct buf *head,
 	struct lines o = {0}, h = {0}, n = {0}, own = {0};
 	size_t kept, lost, added;
 
-	split_lines(old, &o);
+	split_lines(old, false, &o);
 	if (now)
-		split_lines(now, &n);
+		split_lines(now, false, &n);
 	if (head)
-		split_lines(head, &h);
+		split_lines(head, false, &h);
 	(void)count_common(&o, &h, &own);
 	kept = count_common(&own, &n, NULL);
 	lost = own.count - kept;
@@ -525,14 +536,14 @@ static const char *find_successor(const struct view *v, const struct change *c,
 	return c->path;
 }
 
-/* Whether a line is gone; else they are in another order. */
-static bool lacks_lines(const struct buf *old, const struct buf *now)
+/* Whether a line is gone, or its key; else they are in another order. */
+static bool lacks_lines(const struct buf *old, const struct buf *now, bool keys)
 {
 	struct lines o = {0}, n = {0};
 	bool lacks;
 
-	split_lines(old, &o);
-	split_lines(now, &n);
+	split_lines(old, keys, &o);
+	split_lines(now, keys, &n);
 	lacks = count_common(&o, &n, NULL) < o.count;
 	VEC_FREE(&o);
 	VEC_FREE(&n);
@@ -547,6 +558,7 @@ static bool is_replaced(struct judge *j, const struct gitcopies *git,
 	const struct change_side *side;
 	const char *path = find_successor(j->view, c, &side);
 	bool tracked = git && gitcopies_head(git, c->path, &head);
+	bool written = risk_is_defined("written", c->path);
 	struct err ignored;
 
 	if (!S_ISREG(side->mode)) {
@@ -556,6 +568,9 @@ static bool is_replaced(struct judge *j, const struct gitcopies *git,
 	}
 	if (!side->size)
 		return true;
+	if (!written && gitcopies_is_ignored(git, c->path) &&
+	    risk_is_defined("rewritten", c->path))
+		return false;
 	if (c->old.size > LOSS_TEXT_MAX || side->size > LOSS_TEXT_MAX ||
 	    has_early_nul(old)) {
 		if (has_other_blocks(j, c, path, side->size))
@@ -564,9 +579,10 @@ static bool is_replaced(struct judge *j, const struct gitcopies *git,
 				&ignored) < 0 ||
 		   loss_of_lines(old, tracked ? &head : NULL, &now)) {
 		return true;
-	} else if (!lacks_lines(old, &now)) {
+	} else if (!lacks_lines(old, &now, false)) {
 		return false;
-	} else if (gitcopies_is_ignored(git, c->path)) {
+	} else if (gitcopies_is_ignored(git, c->path) &&
+		   lacks_lines(old, &now, !written)) {
 		/* Keys and data; others will be committed, and are edited. */
 		j->partly = true;
 		return true;

@@ -170,6 +170,9 @@ void risk_user_clear(void);
  * names the file and the line. */
 int risk_rules_check(const char *path, const char *text, struct err *err);
 
+/* Whether a word is in a list that lines.rules defines. */
+bool risk_is_defined(const char *list, const char *word);
+
 /* A directory that tools fill: node_modules, __pycache__. */
 bool risk_is_generated(const char *name);
 /* Whether the path is in such a directory: names mean nothing there, and there

@@ -353,8 +353,7 @@ static void add_chain(const struct ref_source *src, const char *path)
 
 /* --- the words of a command --- */
 
-/* Whether a word is in a list that lines.rules defines. */
-static bool is_defined(const char *list, const char *word)
+bool risk_is_defined(const char *list, const char *word)
 {
 	const struct rule_list *l = rule_list_shipped(RULES_LINES);
 	const struct risk_line line = {.path = "", .text = word};
@@ -384,14 +383,14 @@ static bool try_path(struct ref_source *src, const char *path, bool role)
 {
 	uint32_t mode = look_end(src->s, path);
 	bool executed = src->file || mode & 0111 ||
-			(role && (!src->code || is_defined("code", path)));
+			(role && (!src->code || risk_is_defined("code", path)));
 
 	if (S_ISDIR(mode) && (src->enter || src->value))
 		names_add(&src->bases, path);
 	if (S_ISDIR(mode) ? !src->dir && !src->named_dir
-			  : !S_ISREG(mode) ||
-				    (!src->reads &&
-				     (!executed || is_defined("data", path))))
+			  : !S_ISREG(mode) || (!src->reads &&
+					       (!executed ||
+						risk_is_defined("data", path))))
 		return false;
 	add_chain(src, path);
 	return true;
@@ -484,19 +483,19 @@ static void take_program(struct ref_source *src, const char *word)
 	const char *name = path_name(word);
 
 	if (src->program && !src->reader)
-		src->file |= is_defined("interpreters", name);
-	if (src->program || is_defined("wrappers", name))
+		src->file |= risk_is_defined("interpreters", name);
+	if (src->program || risk_is_defined("wrappers", name))
 		return;
 	src->program = true;
-	src->reader = is_defined("readers", name);
-	src->file = is_defined("interpreters", name);
-	src->dir = is_defined("directories", name);
-	if (is_defined("paths", name)) {
+	src->reader = risk_is_defined("readers", name);
+	src->file = risk_is_defined("interpreters", name);
+	src->dir = risk_is_defined("directories", name);
+	if (risk_is_defined("paths", name)) {
 		src->dir = true;
 		src->named = path_dir;
 	}
 	src->enter = strcmp(name, "cd") == 0;
-	src->scripts = is_defined("runners", name);
+	src->scripts = risk_is_defined("runners", name);
 	src->module =
 		src->code && src->rule->level == RISK_CRITICAL &&
 		(strcmp(name, "import") == 0 || strcmp(name, "from") == 0);
@@ -617,7 +616,8 @@ static const char *read_word(struct ref_source *src, const char *at)
 	else if (*at != '=')
 		take_word(src, buf_text(&word));
 	src->value = *at == '=';
-	if (src->value && !src->named && is_defined("paths", buf_text(&word))) {
+	if (src->value && !src->named &&
+	    risk_is_defined("paths", buf_text(&word))) {
 		src->value = false;
 		src->dirs = src->dir = true;
 		src->named = path_dir;
@@ -762,7 +762,8 @@ static bool is_code(const char *name, const struct buf *bytes)
 	auto_free char *line =
 		mem_strndup(text, end ? (size_t)(end - text) : bytes->len);
 
-	return is_defined("code", path_name(name)) || is_defined("code", line);
+	return risk_is_defined("code", path_name(name)) ||
+	       risk_is_defined("code", line);
 }
 
 /* name: what the file is judged as. */
@@ -861,7 +862,8 @@ static void search_entry(struct ref_search *s, const char *path,
 
 	if (!rule && S_ISLNK(mode))
 		rule = risk_link_rule(name);
-	if (!rule || rule->level < RISK_HIGH || is_defined("records", name))
+	if (!rule || rule->level < RISK_HIGH ||
+	    risk_is_defined("records", name))
 		return;
 	if (!S_ISLNK(mode)) {
 		if (files)

@@ -100,6 +100,11 @@ for d in ["parts/" + k + n for k in ["lost", "kept"] for n in "0123456789"]:
     db.commit()
     with open(d + "/.env", "w") as f:
         f.write("HOST=a\nKEY=0123456789\nDEBUG=0\n")
+    os.makedirs(d + "/ign", exist_ok=True)
+    for name in ["a.aux", "Cargo.lock", "junit.xml", "report.html", "notes",
+                 "table", "x.local"]:
+        with open(d + "/ign/" + name, "w") as f:
+            f.write("time: 1\nline two\nthird\n")
 FILL
 cat >.git/parts.sh <<'PARTS'
 over() { dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
@@ -129,12 +134,17 @@ cat kept7/photo >x; cat x >kept7/photo; touch kept7/text
 printf 199 | over kept8/text 0
 echo MORE=1 >>kept9/.env
 sed -i s/0123456789/your-key/ lost9/.env
+sed -i s/third/other/ kept9/ign/a.aux kept9/ign/Cargo.lock kept9/ign/junit.xml \
+	lost9/ign/table lost9/ign/report.html
+sed -i s/1/2/ kept9/ign/table kept9/ign/report.html lost9/ign/notes \
+	lost9/ign/x.local
 rm x
 PARTS
 python3 .git/fill.py
+echo ign/ >>.git/info/exclude
 verdict 'sh .git/parts.sh'
 is "$(sed -n 1p "$T/verdict")" \
-	' !! 11 files overwritten in part, no other copy: parts/ (11)' \
+	' !! 15 files overwritten in part, no other copy: parts/ (15)' \
 	'parts of only copies that are overwritten in place are lost'
 guard diff --full --no-pager >"$T/diff" 2>/dev/null
 is "$(grep '  !! overwritten in part, no other copy' "$T/diff" |
@@ -142,7 +152,7 @@ is "$(grep '  !! overwritten in part, no other copy' "$T/diff" |
 	'lost0 lost1 lost2 lost3 lost4 lost5 lost6 lost7 lost8 lost9 ' \
 	'each of them is named in lists, and no ordinary change is'
 gives 1 'apply -y asks for them' guard apply -y "$run"
-says "$err" 'needs your consent: 11 files have no other copy'
+says "$err" 'needs your consent: 15 files have no other copy'
 gives 1 'for a single one, too' guard apply -y "$run" parts/lost5
 says "$err" 'would be overwritten in part, and has no other copy'
 gives 0 'not for the others' guard apply -y "$run" parts/kept1 parts/kept5
