@@ -198,14 +198,15 @@ static void judge_deletion(const struct risk_file *f, bool complete,
 		return;
 	rule = find_name_rule(&was, &as, &ref);
 	if (!rule || as == AS_NAME ||
-	    (!complete && rule->level < RISK_CRITICAL))
+	    (!complete && rule->level < RISK_CRITICAL &&
+	     !risk_is_for_agents(as)))
 		return;
 	if (f->old_size > RISK_READ_MAX || !f->read(f->arg, false, &old)) {
 		risk_add(r, risk_rule("not-examined"), RISK_NONE);
 		return;
 	}
 	(void)buf_text(&old);
-	risk_judge_deletion(f->path, as, &old, r);
+	risk_judge_deletion(f->path, rule, as, &old, r);
 }
 
 static void judge_by_tables(const struct risk_file *file, bool complete,

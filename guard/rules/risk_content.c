@@ -480,17 +480,22 @@ bool risk_is_for_agents(enum risk_as as)
 	return as == AS_AGENT || as == AS_PROSE;
 }
 
-void risk_judge_deletion(const char *path, enum risk_as as,
-			 const struct buf *old, struct risks *ret)
+void risk_judge_deletion(const char *path, const struct risk_rule *rule,
+			 enum risk_as as, const struct buf *old,
+			 struct risks *ret)
 {
 	AUTO(risk_lines) struct risk_lines before = {0}, after = {0};
+	const bool instructs = risk_is_for_agents(as) && old->len;
 
 	if (as == AS_AGENT)
 		as = risk_agent_as(path, old);
 	parse_old(risk_format_of(path, as), old, &before, ret);
 	before.deleted = true;
-	if (as != AS_NAME)
-		(void)judge_lines(NULL, as, NULL, &before, &after, ret);
+	if ((as == AS_NAME ||
+	     !judge_lines(NULL, as, NULL, &before, &after, ret)) &&
+	    instructs)
+		risk_add_line(ret, rule, RISK_HIGH, 0, "deleted",
+			      (const char *)old->data);
 }
 
 void risk_judge_shape(const char *path, const struct buf *old,

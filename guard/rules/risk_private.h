@@ -210,8 +210,9 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
  * them may run at once, whatever the level of their name. */
 bool risk_is_for_agents(enum risk_as as);
 /* The same for a file that is no longer there: all its lines are removed. */
-void risk_judge_deletion(const char *path, enum risk_as as,
-			 const struct buf *old, struct risks *ret);
+void risk_judge_deletion(const char *path, const struct risk_rule *rule,
+			 enum risk_as as, const struct buf *old,
+			 struct risks *ret);
 
 /* Judges a file that a rule of the user names, by the rule's conditions, else
  * by its class. now NULL: it was deleted. */

@@ -185,7 +185,7 @@ gives 0 'its rule allows it' guard apply -y --yes-to agent-settings "$run"
 gives 0 'its undo' guard undo -q -y
 dropped
 verdict 'rm -r .claude/other.json'
-is "$(cat "$T/verdict")" '' 'settings that forbid nothing are no such loss'
+says "$T/verdict" '  ! .claude/other.json runs in the next agent session'
 gives 0 'and are deleted by -y' guard apply -q -y "$run"
 cd "$HOME/project" || exit 99
 
