@@ -478,7 +478,7 @@ is "$(cat "$HOME/.claude/settings.json")" '{"theme": "x"}' 'the hook is gone'
 no 'the new command is gone' test -e "$HOME/.claude/commands/b.md"
 is "$(cat "$HOME/.claude/.credentials.json")" '{"token": "refreshed"}' \
 	'the login is the newest'
-is "$(cat "$HOME/.claude/commands/a.md" | tail -n 1)" later \
+is "$(tail -n 1 "$HOME/.claude/commands/a.md")" later \
 	'a file that the user changed since stays'
 says "$err" 'stays: it was changed since'
 

@@ -225,6 +225,7 @@ END
 
 # --- start files of the home ---
 home_wants() {
+	# shellcheck disable=SC2088 # as it is shown
 	want '!!' "$1" "~/$2"
 }
 plain dot/rc dot/aliases
@@ -278,6 +279,7 @@ home_wants dot/direnv .config/direnv/direnvrc
 home_wants dot/kitty .config/kitty/kitty.conf
 home_wants dot/agent .claude/settings.json
 home_wants dot/script .local/bin/lb
+# shellcheck disable=SC2088
 want '!' dot/bin/git '~/.bash_profile'
 want '' dot/bin/own ''
 
