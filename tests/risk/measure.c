@@ -129,6 +129,7 @@ static enum risk_level judge_commit(const char *dir, const char *id,
 
 	if (!read_output(command, &out))
 		return RISK_NONE;
+	risk_renew_time();
 	at = buf_text(&out);
 	end = at + out.len;
 	while (at < end && *at == ':') {
