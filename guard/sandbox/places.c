@@ -349,6 +349,9 @@ static bool read_names(struct name_index *index, const char *path)
 static bool matches_any(const char *name, const char *const *patterns,
 			int flags)
 {
+	for (; *patterns && **patterns == '!'; patterns++)
+		if (fnmatch(*patterns + 1, name, flags) == 0)
+			return false;
 	/* fnmatch(3) is slow, and few names begin with a period. */
 	for (; *patterns; patterns++)
 		if (!((flags & FNM_PERIOD) &&
@@ -841,8 +844,9 @@ static void follow_start_file(struct start_file *f, const char *at)
 			names_add(&f->values, value);
 		}
 		named = strcmp(word, "for") == 0;
-		sourced = !sourced && (strcmp(word, "source") == 0 ||
-				       strcmp(word, ".") == 0);
+		sourced = !sourced &&
+			  (strcmp(word, "source") == 0 ||
+			   strcmp(word, "\\.") == 0 || strcmp(word, ".") == 0);
 	}
 }
 

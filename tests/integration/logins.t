@@ -51,10 +51,13 @@ gives 0 'names of logins are hidden whatever their program is' guard run -- \
 		~/.local/*/any/.[e]* ~/.local/share/any/*; :'
 silent "$out" GEHEIM7
 plant "$HOME/.config/any/settings" "$HOME/.config/any/tokenizer.json" \
-	"$HOME/.config/any/author.toml" "$HOME/.config/any/keymap.json"
+	"$HOME/.config/any/author.toml" "$HOME/.config/any/keymap.json" \
+	"$HOME/.config/any/keys.lua" "$HOME/.config/any/keys.conf" \
+	"$HOME/.config/any/access.log" "$HOME/.config/any/login.nu"
 gives 0 'other names of that directory are visible' guard run -- sh -c \
-	'cd ~/.config/any; cat settings tokenizer.json author.toml keymap.json'
-is "$(grep -c GEHEIM7 "$out")" 4 'all of them are read'
+	'cd ~/.config/any; cat settings tokenizer.json author.toml keymap.json \
+		keys.lua keys.conf access.log login.nu'
+is "$(grep -c GEHEIM7 "$out")" 8 'all of them are read'
 gives 0 'explain names the line that hides a file' \
 	guard explain "$HOME/.config/any/api-key"
 says "$out" "(credentials: $tilde/.config/*/NAME)"
@@ -107,6 +110,8 @@ dots/b.sh
 .braces
 .braced
 .relative
+.escaped
+.bash/token.sh
 .instead
 z/d/a.zsh
 .config/z/aliases
@@ -128,6 +133,7 @@ other="${DOTS}/b.sh"
 source $DOTS/a.sh; source "$other"
 for file in ~/.{braces,braced}; do [ -r "$file" ] && source "$file"; done
 . .relative
+[ -s ~/.escaped ] && \. ~/.escaped; . ~/.bash/token.sh
 test -f x || . ${UNSET:-$HOME}/.instead
 A=$A/x; . $A; find . -name x; . $(touch /tmp/made); echo "no end
 END2
