@@ -487,9 +487,12 @@ static void record_change(struct code_record *r, const char *key, char letter,
 {
 	auto_free char *text = mem_printf("%c %s", letter, path);
 
-	/* A run that went on has some already. */
-	if (strlen(text) > r->bytes_left ||
-	    (r->had && record_has(&r->session->more, key, text)))
+	/* A run that went on has some already, and changed them once more. */
+	if (r->had && record_has(&r->session->more, key, text)) {
+		r->any = true;
+		return;
+	}
+	if (strlen(text) > r->bytes_left)
 		return;
 	r->bytes_left -= strlen(text);
 	record_add(&r->session->more, key, text);

@@ -435,11 +435,12 @@ static int home_changed(struct store *store, const struct entry *before,
 /* The snapshot before the agent's last `runs` runs that changed the home. Each
  * snapshot before a command is compared with the next one of the home, which is
  * that after the command unless the run was killed. lost_login: the newest run
- * counts, since no snapshot has the login. */
+ * counts, since no snapshot has the login. *ret_left: as the newest of these
+ * runs left the home; not set when that is the present state. */
 static int find_state_before(struct store *store, const char *path,
 			     const struct snapshot *now, unsigned long runs,
 			     bool lost_login, struct snapshot *ret,
-			     struct err *err)
+			     struct snapshot *ret_left, struct err *err)
 {
 	AUTO(home_history) struct home_history states = {0};
 	const struct entry *after = &now->root;
@@ -447,6 +448,7 @@ static int find_state_before(struct store *store, const char *path,
 	 * continued has several. */
 	struct snapshot *first = NULL;
 	bool changed = lost_login; /* the current run has changed it */
+	struct snapshot *left = NULL;
 	unsigned long found = 0;
 	size_t i;
 
@@ -462,6 +464,10 @@ static int find_state_before(struct store *store, const char *path,
 			if (changed && found == runs) {
 				*ret = *first;
 				*first = (struct snapshot){0};
+				if (left && ret_left) {
+					*ret_left = *left;
+					*left = (struct snapshot){0};
+				}
 				return 0;
 			}
 			changed = false;
@@ -471,6 +477,8 @@ static int find_state_before(struct store *store, const char *path,
 
 			if (got < 0)
 				return got;
+			if (got && !changed && !found && i < states.count)
+				left = &states.items[i];
 			changed |= got;
 			first = s;
 		}
@@ -497,7 +505,8 @@ int home_undo_plan_runs(struct context *c, const struct home_versions *h,
 	root = &ret->change.roots[0];
 	ret->lost_logins = home_versions_lost_logins(h, &c->state);
 	if (find_state_before(c->store, h->path, &root->now, runs,
-			      ret->lost_logins != NULL, &root->want, err) < 0)
+			      ret->lost_logins != NULL, &root->want, NULL,
+			      err) < 0)
 		return -err->num;
 	return plan_home(ret, &options, err);
 }
@@ -551,45 +560,18 @@ int home_undo_plan_shared(struct context *c, const struct home_versions *h,
 			  struct err *err)
 {
 	const struct plan_options options = {.resolve = RESOLVE_OURS};
-	AUTO(home_history) struct home_history l = {0};
-	const struct snapshot *after;
 	struct changeset_root *root;
-	size_t i, k;
-	int got;
 
-	if (open_home(c, h, ret, err) < 0 ||
-	    load_home_history(c->store, h->path, &l, err) < 0)
+	if (open_home(c, h, ret, err) < 0)
 		return -err->num;
 	root = &ret->change.roots[0];
-	for (i = l.count; i-- > 0 && runs;) {
-		if (!is_state_before(&l.items[i]))
-			continue;
-		for (k = i + 1; k < l.count; k++)
-			if (strcmp(l.items[k].reason, AGENT_REASON_AFTER) == 0)
-				break;
-		after = k < l.count ? &l.items[k] : &root->now;
-		got = home_changed(c->store, &l.items[i].root, &after->root,
-				   err);
-		if (got < 0)
-			return got;
-		if (!got)
-			continue;
-		snapshot_free(&root->want);
-		if ((!root->base.seq && catalog_load(c->store, after->seq,
-						     &root->base, err) < 0) ||
-		    catalog_load(c->store, l.items[i].seq, &root->want, err) <
-			    0)
-			return -err->num;
-		runs--;
-	}
-	if (runs)
-		return fail(err, ENOENT, "%s",
-			    root->want.seq ? "not so many runs have changed it"
-					   : "no run has changed it");
+	if (find_state_before(c->store, h->path, &root->now, runs, false,
+			      &root->want, &root->base, err) < 0)
+		return -err->num;
 	if (keep_logins_of_now(c->store, h, &root->now.root, &root->want.root,
 			       err) < 0 ||
-	    keep_logins_of_now(c->store, h, &root->now.root, &root->base.root,
-			       err) < 0)
+	    (root->base.seq && keep_logins_of_now(c->store, h, &root->now.root,
+						  &root->base.root, err) < 0))
 		return -err->num;
 	return plan_home(ret, &options, err);
 }

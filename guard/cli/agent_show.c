@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "guard/agent/home_versions.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/output.h"
 
@@ -140,6 +141,7 @@ static void print_list(const struct session *s, const char *key,
 
 void agent_show_list(const struct session *s, struct styled *to)
 {
+	const bool own = record_get(&s->more, AGENT_BEFORE);
 	const char *name = record_get(&s->more, AGENT_NAME) ?: "";
 	auto_free char *code = mem_printf(
 		"Changed in the home of %s, for its next session", name);
@@ -150,9 +152,16 @@ void agent_show_list(const struct session *s, struct styled *to)
 		"them",
 		name);
 
+	/* --share-login: discard leaves the user's own directories alone. */
+	auto_free char *back =
+		mem_printf("these changes are already in effect; guard agents "
+			   "%s --undo takes them back",
+			   name);
+
 	print_list(s, AGENT_CODE, "~/", code,
-		   "these changes are already in effect; guard discard takes "
-		   "them back",
+		   own ? "these changes are already in effect; guard discard "
+			 "takes them back"
+		       : back,
 		   to);
 	print_list(s, AGENT_UNKNOWN, "~/", unknown, NULL, to);
 	print_list(s, AGENT_COMMAND, "", commands, NULL, to);

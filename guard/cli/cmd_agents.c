@@ -147,17 +147,18 @@ static int execute_home_undo(struct context *c, const struct home_versions *h,
 	const char *when = text_age(want->time);
 	char **login;
 
+	for (login = u->kept; h->prefix && login && *login; login++)
+		output_warn("%s stays: it was changed since",
+			    text_shell(*login));
 	if (!changeset_has_steps(&u->change) && !u->lost_logins) {
-		output_print("nothing to do: the home of %s is as before run "
+		output_print("nothing to do: %sthe home of %s is as before run "
 			     "%s, %s",
-			     h->name, want->run_id, when);
+			     u->kept ? "the rest of " : "", h->name,
+			     want->run_id, when);
 		return STATUS_OK;
 	}
 	if (plan_print(c->store, &u->change.roots[0].plan, NULL, err) < 0)
 		return -err->num;
-	for (login = u->kept; h->prefix && login && *login; login++)
-		output_warn("%s stays: it was changed since",
-			    text_shell(*login));
 	for (login = u->lost_logins; login && *login; login++)
 		output_print("the login comes back: ~/%s",
 			     text_shell(path_rest(*login, h->path)));
@@ -168,8 +169,8 @@ static int execute_home_undo(struct context *c, const struct home_versions *h,
 		return STATUS_REFUSED;
 	if (home_undo_execute(u, h, err) < 0)
 		return err_context(err, "home of %s", h->name);
-	output_print("the home of %s is as before run %s", h->name,
-		     want->run_id);
+	output_print("%sthe home of %s is as before run %s",
+		     u->kept ? "the rest of " : "", h->name, want->run_id);
 	return STATUS_OK;
 }
 

@@ -412,6 +412,7 @@ static int exec_with_options(const struct session *s, const struct run_exec *v,
 		if (v->copy_dir) {
 			p.options.copy_dir = v->copy_dir;
 			p.options.agent = AGENT_NONE;
+			p.options.share_login = false;
 			p.options.read_write = none;
 		}
 		status = run_command(&p.options, &ui);

@@ -325,7 +325,8 @@ static void drop_unchanged_run(struct run *run, const struct changes *changes)
 	for (i = 0; i < home->count; i++)
 		caches |= changes_is_cache(home->items[i].path);
 
-	report_note("run %s changed nothing%s", session_label(&run->session),
+	report_note("run %s changed nothing%s%s", session_label(&run->session),
+		    run->agent->code_changed ? " else" : "",
 		    caches ? " but caches and histories in your home directory"
 			   : "");
 	if (had_files(&run->session))

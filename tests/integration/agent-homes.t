@@ -482,4 +482,62 @@ is "$(tail -n 1 "$HOME/.claude/commands/a.md")" later \
 	'a file that the user changed since stays'
 says "$err" 'stays: it was changed since'
 
+# Each command of a run is named, and --undo goes back to before its first one.
+put() {
+	echo "echo '{\"hooks\": {\"Stop\": [{\"command\": \"$1\"}]}}' >~/.claude/settings.json"
+}
+named() {
+	says "$err" 'configuration or code for the next session of claude was'
+	says "$err" '/.claude/settings.json'
+}
+for how in --env=OWN --share-login; do
+	settings=$HOME/.claude/settings.json
+	[ $how = --share-login ] ||
+		settings=$state/agents/claude/home/.claude/settings.json
+	gives 0 "$how: a run" \
+		guard run "$how" --agent claude -- touch several
+	for word in one two; do
+		gives 0 "$how: its command $word" guard run --continue "$how" \
+			--agent claude -- sh -c "$(put $word)"
+		named
+	done
+	gives 0 "$how: a command of exec" guard exec -- sh -c "$(put three)"
+	named
+	gives 0 "$how: one that writes nothing there" guard exec -- true
+	no 'is not named' grep -q 'configuration or code' "$err"
+	gives 0 "$how: diff" guard diff
+	case $how in
+	--share*)
+		says "$out" 'guard agents claude --undo takes them back'
+		gives 0 'exec --all' guard exec --all -- sh -c "$(put all)"
+		ok 'exec --all has a copy' grep -q three "$settings"
+		;;
+	*) says "$out" 'guard discard takes them back' ;;
+	esac
+	gives 0 "$how: undo" guard agents claude --undo -y
+	no 'the hook is gone' grep Stop "$settings"
+	gives 0 "$how: discard" guard discard -y
+done
+
+# A run that was killed: what it wrote goes back, too.
+guard run --share-login --agent claude -- \
+	sh -c "$(put killed); sleep 60" >"$T/killed" 2>&1 &
+pid=$!
+while ! grep -q killed "$settings"; do sleep 0.02; done
+kill -9 $pid
+wait $pid 2>"$T/null"
+while guard status | grep -q running; do sleep 0.02; done
+gives 0 'agents --undo after a kill' guard agents claude --undo -y
+is "$(cat "$settings")" '{"theme": "x"}' 'the hook of a killed run is gone'
+gives 0 'discard the killed run' guard discard -y
+
+# What the user changed since stays, and no sentence denies it.
+gives 0 'a run with nothing but a hook' \
+	guard run --share-login --agent claude -- sh -c "$(put last)"
+says "$err" 'changed nothing else'
+echo '{"mine": 1}' >"$settings"
+gives 0 'agents --undo takes nothing back' guard agents claude --undo -y
+says "$err" 'the rest of the home of claude is as before run'
+is "$(cat "$settings")" '{"mine": 1}' 'the edit stays'
+
 finish
