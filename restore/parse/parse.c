@@ -32,7 +32,7 @@ static struct {
 	int64_t used; /* of its time, at the last look */
 } worker = {.fd = -1};
 
-/* Of all workers, at the last look. */
+/* The processor time of all workers, at the last look. */
 static int64_t time_used;
 
 void parse_use(const struct parse_launcher *l)
