@@ -432,6 +432,7 @@ struct overwriting {
 	bool found;
 	size_t run, lines; /* of the current row */
 	uint64_t cut_lines; /* in the bytes behind the new end */
+	size_t page; /* of a write-ahead log's database; 0: none */
 };
 
 /* At the same offsets: an edit moves the bytes behind it, a write in place does
@@ -455,17 +456,31 @@ static void compare_in_place(struct overwriting *o, const unsigned char *old,
 	}
 }
 
-/* A transaction of SQLite, which counts them in the header but for those of a
- * write-ahead log. */
+/* A transaction of SQLite, which counts them in the header. One of a
+ * write-ahead log that leaves the header adds, frees and retypes no page:
+ * ret_page. */
 static bool is_transaction(const unsigned char *old, const unsigned char *now,
-			   uint64_t now_size)
+			   uint64_t now_size, size_t *ret_page)
 {
 	size_t page = (size_t)old[16] << 8 | old[17];
 
-	return memcmp(old, "SQLite format 3", 16) == 0 &&
-	       memcmp(old, now, 18) == 0 &&
-	       (old[18] == 2 || memcmp(old + 24, now + 24, 4) != 0) &&
-	       now_size % (page > 1 ? page : 65536) == 0;
+	page = page > 1 ? page : 65536;
+	if (memcmp(old, "SQLite format 3", 16) != 0 ||
+	    memcmp(old, now, 18) != 0 || now_size % page != 0)
+		return false;
+	*ret_page = old[18] == 2 ? page : 0;
+	return memcmp(old + 24, now + 24, 4) != 0;
+}
+
+/* Whether the first byte of a page, its type, is another one. */
+static bool has_other_page(const unsigned char *old, const unsigned char *now,
+			   size_t len, size_t offset, size_t page)
+{
+	size_t i = offset ? page - offset : 0;
+
+	while (i < len && old[i] == now[i])
+		i += page;
+	return i < len;
 }
 
 static size_t count_bytes(const unsigned char *at, size_t len, char byte)
@@ -502,12 +517,16 @@ static bool is_partly_overwritten(struct judge *j, const struct change *c,
 
 		if (a <= 0 || b < 0)
 			break;
-		if (!at && a >= 100 && b >= 100 && is_transaction(x, y, size))
+		if (!at && a >= 100 && b >= 100 &&
+		    is_transaction(x, y, size, &o.page))
 			return false;
 		j->left -= (uint64_t)a < j->left ? (uint64_t)a : j->left;
 		o.binary |= memchr(x, '\0', (size_t)a) != NULL;
 		o.new_nul = !o.binary && memchr(y, '\0', (size_t)b);
-		if (o.binary || in_place)
+		if (o.page && in_place)
+			o.found |=
+				has_other_page(x, y, len, at % o.page, o.page);
+		else if (o.binary || in_place)
 			compare_in_place(&o, x, y, len);
 		else if (memcmp(x, y, len) != 0)
 			shorter = false;

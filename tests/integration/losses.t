@@ -98,6 +98,13 @@ for d in ["parts/" + k + n for k in ["lost", "kept"] for n in "0123456789"]:
     db.executemany("insert into t values (?, ?)",
                    [(i, "x" * 99) for i in range(500)])
     db.commit()
+    db = sqlite3.connect(d + "/wal.db")
+    db.execute("pragma journal_mode = wal")
+    db.execute("create table t (a, b)")
+    db.executemany("insert into t values (?, ?)",
+                   [(i, "x" * 99) for i in range(500)])
+    db.commit()
+    db.close()
     with open(d + "/.env", "w") as f:
         f.write("HOST=a\nKEY=0123456789\nDEBUG=0\n")
     os.makedirs(d + "/ign", exist_ok=True)
@@ -114,6 +121,8 @@ head -c 16 /dev/zero | over lost1/photo 0
 truncate -s 40000 lost2/photo
 head -c 100 /dev/zero | over lost3/rows.db 0
 head -c 6000 /dev/zero | over lost4/rows.db 8192
+head -c 16384 /dev/zero | over lost2/wal.db 8192
+yes | head -c 9000 | over lost3/wal.db 8000
 head -c 50 /dev/zero | over lost5/text 100
 yes '' | head -c 90 | over lost6/text 1000
 truncate -s 4000 lost7/text
@@ -126,8 +135,14 @@ sed -i '10,20d; 30iinserted' kept2/text
 sort -r kept3/text >x; cat x >kept3/text
 sed -i \$d kept4/text
 python3 -c 'import sqlite3
-db = sqlite3.connect("kept5/rows.db")
-db.execute("update t set b = ? where a < 50", ("y" * 99,))
+for name in ["rows.db", "wal.db"]:
+    db = sqlite3.connect("kept5/" + name)
+    db.execute("update t set b = ? where a < 50", ("y" * 99,))
+    db.commit()
+    db.close()
+db = sqlite3.connect("kept6/wal.db")
+db.executemany("insert into t values (?, ?)", [(i, "z" * 9000) for i in range(9)])
+db.execute("delete from t where a < 60")
 db.commit()'
 cp kept6/photo kept6/copy; head -c 3000 /dev/zero | over kept6/photo 99
 cat kept7/photo >x; cat x >kept7/photo; touch kept7/text
@@ -144,7 +159,7 @@ python3 .git/fill.py
 echo ign/ >>.git/info/exclude
 verdict 'sh .git/parts.sh'
 is "$(sed -n 1p "$T/verdict")" \
-	' !! 15 files overwritten in part, no other copy: parts/ (15)' \
+	' !! 17 files overwritten in part, no other copy: parts/ (17)' \
 	'parts of only copies that are overwritten in place are lost'
 guard diff --full --no-pager >"$T/diff" 2>/dev/null
 is "$(grep '  !! overwritten in part, no other copy' "$T/diff" |
@@ -152,7 +167,7 @@ is "$(grep '  !! overwritten in part, no other copy' "$T/diff" |
 	'lost0 lost1 lost2 lost3 lost4 lost5 lost6 lost7 lost8 lost9 ' \
 	'each of them is named in lists, and no ordinary change is'
 gives 1 'apply -y asks for them' guard apply -y "$run"
-says "$err" 'needs your consent: 15 files have no other copy'
+says "$err" 'needs your consent: 17 files have no other copy'
 gives 1 'for a single one, too' guard apply -y "$run" parts/lost5
 says "$err" 'would be overwritten in part, and has no other copy'
 gives 0 'not for the others' guard apply -y "$run" parts/kept1 parts/kept5
