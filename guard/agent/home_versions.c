@@ -177,8 +177,8 @@ static void find_killed_states(const struct home_history *l, const char *run_id,
 }
 
 int home_versions_judge_killed(struct context *c, const struct home_versions *h,
-			       const struct profile *profile, struct session *s,
-			       struct err *err)
+			       const struct profile *profile, const char *below,
+			       struct session *s, struct err *err)
 {
 	AUTO(home_history) struct home_history states = {0};
 	struct agent agent = {.profile = *profile};
@@ -198,11 +198,12 @@ int home_versions_judge_killed(struct context *c, const struct home_versions *h,
 				    (const char *const *)h->logins,
 				    AGENT_REASON_AFTER, &after, err) < 0)
 		return -err->num;
-	if (!record_get(&s->more, AGENT_BEFORE))
+	if (!h->prefix && !record_get(&s->more, AGENT_BEFORE))
 		record_set_int(&s->more, AGENT_BEFORE, (int64_t)before);
-	record_set_int(&s->more, AGENT_AFTER, (int64_t)after);
-	got = agent_code_compare(&agent, &c->state, c->store, "", before, after,
-				 s, err);
+	if (!h->prefix)
+		record_set_int(&s->more, AGENT_AFTER, (int64_t)after);
+	got = agent_code_compare(&agent, &c->state, c->store, below, before,
+				 after, s, err);
 	names_free(&agent.commands);
 	names_free(&agent.written);
 	return got < 0 ? got : 0;

@@ -57,11 +57,11 @@ int home_versions_store_dir(const struct state *state, const struct session *s,
  * home before the run's last command with that before the next run of the
  * agent, or else with the present one, which is stored. Fills the session's
  * record as the end of a run does, without saving it; a run with an end is left
- * alone.
+ * alone. below: as for agent_code_compare().
  */
 int home_versions_judge_killed(struct context *c, const struct home_versions *h,
-			       const struct profile *profile, struct session *s,
-			       struct err *err);
+			       const struct profile *profile, const char *below,
+			       struct session *s, struct err *err);
 
 /* Copies each login file that is not empty to its place beside the home. A
  * failure is no error: the older copy stays. */

@@ -36,6 +36,7 @@ static int plan_put_back(struct context *c, struct session *s,
 			 struct put_back *ret, struct err *err)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
+	const struct profile_item *item = NULL;
 	char **paths = NULL;
 	int got;
 
@@ -43,13 +44,31 @@ static int plan_put_back(struct context *c, struct session *s,
 		return -err->num;
 	got = home_versions_open(&c->state, name, &ret->profile, &ret->home,
 				 err);
-	if (got < 0)
-		return got == -ENOENT ? 0 : got;
-	if (home_versions_judge_killed(c, &ret->home, &ret->profile, s, err) <
-	    0)
+	if (got < 0 && got != -ENOENT)
+		return got;
+	if (got == 0 && home_versions_judge_killed(c, &ret->home, &ret->profile,
+						   "", s, err) < 0)
 		return -err->num;
+	while ((item = profile_next(&ret->profile, PROFILE_HOME, item))) {
+		AUTO(home_versions) struct home_versions h = {0};
+
+		if (home_versions_open_shared(&c->state, name, &ret->profile,
+					      item, &h) &&
+		    home_versions_judge_killed(c, &h, &ret->profile,
+					       item->value, s, err) < 0)
+			return -err->num;
+	}
 	paths = agent_code_paths(s);
-	if (paths)
+	/* --share-login */
+	if (paths && !record_get(&s->more, AGENT_BEFORE))
+		got = fail(
+			err, EPERM,
+			"guard agents %s --undo takes the changes of the run "
+			"there back",
+			name);
+	else if (got < 0)
+		got = 0;
+	else if (paths)
 		got = home_undo_plan_paths(c, &ret->home, &ret->profile, s,
 					   (const char *const *)paths,
 					   &ret->undo, err);

@@ -519,7 +519,7 @@ for how in --env=OWN --share-login; do
 	gives 0 "$how: discard" guard discard -y
 done
 
-# A run that was killed: what it wrote goes back, too.
+# A run that was killed: what it wrote is named by discard, and goes back, too.
 guard run --share-login --agent claude -- \
 	sh -c "$(put killed); sleep 60" >"$T/killed" 2>&1 &
 pid=$!
@@ -527,9 +527,10 @@ while ! grep -q killed "$settings"; do sleep 0.02; done
 kill -9 $pid
 wait $pid 2>"$T/null"
 while guard status | grep -q running; do sleep 0.02; done
+gives 0 'discard the killed run' guard discard -y
+says "$err" 'guard agents claude --undo takes the changes of the run there back'
 gives 0 'agents --undo after a kill' guard agents claude --undo -y
 is "$(cat "$settings")" '{"theme": "x"}' 'the hook of a killed run is gone'
-gives 0 'discard the killed run' guard discard -y
 
 # What the user changed since stays, and no sentence denies it.
 gives 0 'a run with nothing but a hook' \
