@@ -3,41 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/rules/risk_private.h"
-#include "restore/parse/parse.h"
-
-/* --- time --- */
 
 /* Milliseconds. */
 #define RUN_TIME_MAX 1200
-#define FILE_TIME_MAX 300
 
-/* Of the run and of the file, for all rules and for the critical ones. */
-static _Thread_local struct {
-	int64_t used[2], start;
-} times;
-
-int64_t risk_time(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000 + parse_time();
-}
+/* Of a run, for all rules and for the critical ones. */
+static _Thread_local int64_t times_used[2];
 
 void risk_renew_time(void)
 {
-	times.used[0] = times.used[1] = 0;
-}
-
-bool risk_is_late(void)
-{
-	return risk_time() - times.start > FILE_TIME_MAX;
+	times_used[0] = times_used[1] = 0;
 }
 
 /* --- content --- */
@@ -71,7 +51,7 @@ static void judge_content(const struct risk_file *f,
 			  const struct risk_rule *rule, enum risk_as as,
 			  bool complete, struct risks *r)
 {
-	int64_t *used = &times.used[complete], spent;
+	int64_t *used = &times_used[complete];
 	AUTO(buf) struct buf old = {0}, now = {0};
 	bool had = S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX;
 
@@ -88,27 +68,16 @@ static void judge_content(const struct risk_file *f,
 		add_unexamined(rule, r);
 		return;
 	}
-	times.start = risk_time();
+	risk_begin_file();
 	if (had && !f->read(f->arg, false, &old))
 		buf_clear(&old);
 	/* NUL-terminated both, for those who read text. */
 	(void)buf_text(&old);
 	(void)buf_text(&now);
 	judge_texts(f, rule, as, complete, &old, &now, r);
-	spent = risk_time() - times.start;
-	if (spent > FILE_TIME_MAX)
+	if (risk_is_late())
 		add_unexamined(rule, r);
-	*used += spent;
-}
-
-bool risk_has_other_bytes(const struct risk_file *f)
-{
-	AUTO(buf) struct buf old = {0}, now = {0};
-
-	if (f->old_size != f->now_size || f->now_size > RISK_READ_MAX ||
-	    !f->read(f->arg, false, &old) || !f->read(f->arg, true, &now))
-		return true;
-	return !buf_same(&old, &now);
+	*used += risk_file_time();
 }
 
 /* A link in place of a directory of programs. */

@@ -334,3 +334,13 @@ bool risk_is_git_object(const char *path)
 	return strncmp(at, "pack/", 5) == 0 ||
 	       (is_hex(at, 2) && at[2] == '/' && is_hex(at + 3, 38));
 }
+
+bool risk_has_other_bytes(const struct risk_file *f)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+
+	if (f->old_size != f->now_size || f->now_size > RISK_READ_MAX ||
+	    !f->read(f->arg, false, &old) || !f->read(f->arg, true, &now))
+		return true;
+	return !buf_same(&old, &now);
+}

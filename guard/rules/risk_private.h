@@ -31,9 +31,6 @@ struct risk *risk_add_line(struct risks *r, const struct risk_rule *rule,
 			   enum risk_level level, size_t number,
 			   const char *key, const char *line);
 
-/* The content changed, or cannot be compared. */
-bool risk_has_other_bytes(const struct risk_file *f);
-
 /* --- risk_rules.c --- */
 
 /* How a change of a file with a known name is judged. */
@@ -144,10 +141,13 @@ void risk_each_critical_name(bool (*each)(void *arg, const char *path,
 /* Whether a pattern of a rule matches the path, at any depth. */
 bool risk_pattern_matches(const char *pattern, const char *path);
 
-/* --- risk.c --- */
+/* --- risk_time.c --- */
 
 /* Milliseconds of processor time of this thread and the parsing worker. */
 int64_t risk_time(void);
+/* The time of the next file begins; what it has used. */
+void risk_begin_file(void);
+int64_t risk_file_time(void);
 /* The file has used the time that one may use: its rest is not examined. */
 bool risk_is_late(void);
 
@@ -249,6 +249,8 @@ bool risk_is_git_object(const char *path);
  * as PATH has them; NULL: none. system: a program of this machine counts, too,
  * else those alone that rules name. */
 const char *risk_typed_name(const char *path, bool system);
+/* The content changed, or cannot be compared. */
+bool risk_has_other_bytes(const struct risk_file *f);
 /* Adds a risk if the file would run in place of a program that people type. */
 void risk_judge_typed(const struct risk_file *f, struct risks *ret);
 /* A new file of an environment of Python: `python3 -m venv DIR`, whatever the
