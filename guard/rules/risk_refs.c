@@ -88,6 +88,8 @@ struct ref_source {
 	bool variable, value; /* the word: begins with one, stands behind "=" */
 	bool program, reader, file, module, dir, enter, scripts;
 	bool dirs; /* the value is that of PATH */
+	bool loop; /* "for" */
+	char *looped; /* the directory of its names */
 };
 
 void risk_refs_free(struct risk_refs *l)
@@ -374,7 +376,7 @@ static void begin_command(struct ref_source *src)
 	if (src->named == path_dir)
 		src->named = NULL;
 	src->program = src->reader = src->file = src->module = false;
-	src->dir = src->enter = src->scripts = src->dirs = false;
+	src->dir = src->enter = src->scripts = src->dirs = src->loop = false;
 }
 
 /* Whether the path is a file that the command executes, or is to read. role: it
@@ -382,7 +384,8 @@ static void begin_command(struct ref_source *src)
 static bool try_path(struct ref_source *src, const char *path, bool role)
 {
 	uint32_t mode = look_end(src->s, path);
-	bool executed = src->file || mode & 0111 ||
+	bool executed = src->file ||
+			(mode & 0111 && (!src->program || src->value)) ||
 			(role && (!src->code || risk_is_defined("code", path)));
 
 	if (S_ISDIR(mode) && (src->enter || src->value))
@@ -447,6 +450,34 @@ static void take_module(struct ref_source *src, const char *word)
 	src->module = src->file = false;
 }
 
+/* Whether the program of a command, or what stands in front of one, was read.
+ */
+static void take_program(struct ref_source *src, const char *word)
+{
+	const char *name = path_name(word);
+
+	if (src->program && !src->reader)
+		src->file |= risk_is_defined("interpreters", name);
+	src->scripts |= !src->program && risk_is_defined("runners", name);
+	if (!src->program && strcmp(name, "run") == 0)
+		src->file = true;
+	if (src->program || risk_is_defined("wrappers", name))
+		return;
+	src->program = true;
+	src->reader = risk_is_defined("readers", name);
+	src->file = risk_is_defined("interpreters", name);
+	src->dir = risk_is_defined("directories", name);
+	if (risk_is_defined("paths", name)) {
+		src->dir = true;
+		src->named = path_dir;
+	}
+	src->enter = strcmp(name, "cd") == 0;
+	src->loop = strcmp(name, "for") == 0;
+	src->module =
+		src->code && src->rule->level == RISK_CRITICAL &&
+		(strcmp(name, "import") == 0 || strcmp(name, "from") == 0);
+}
+
 static void search_line(struct ref_source *src, const char *line);
 
 /* A script of package.json that npm runs by its name. */
@@ -474,31 +505,7 @@ static void take_script(struct ref_source *src, const char *name)
 	}
 	src->depth--;
 	begin_command(src);
-}
-
-/* Whether the program of a command, or what stands in front of one, was read.
- */
-static void take_program(struct ref_source *src, const char *word)
-{
-	const char *name = path_name(word);
-
-	if (src->program && !src->reader)
-		src->file |= risk_is_defined("interpreters", name);
-	if (src->program || risk_is_defined("wrappers", name))
-		return;
-	src->program = true;
-	src->reader = risk_is_defined("readers", name);
-	src->file = risk_is_defined("interpreters", name);
-	src->dir = risk_is_defined("directories", name);
-	if (risk_is_defined("paths", name)) {
-		src->dir = true;
-		src->named = path_dir;
-	}
-	src->enter = strcmp(name, "cd") == 0;
-	src->scripts = risk_is_defined("runners", name);
-	src->module =
-		src->code && src->rule->level == RISK_CRITICAL &&
-		(strcmp(name, "import") == 0 || strcmp(name, "from") == 0);
+	take_program(src, name);
 }
 
 /* A file that a program loads, "./x". A program of a routine command loads the
@@ -506,6 +513,16 @@ static void take_program(struct ref_source *src, const char *word)
 static bool is_import(const struct ref_source *src, const char *word)
 {
 	return src->rule->level == RISK_CRITICAL && *word == '.';
+}
+
+/* All files of the directory are executed. */
+static void try_dir(struct ref_source *src, const char *word)
+{
+	bool was = src->dir;
+
+	src->dir = src->rule->level == RISK_CRITICAL;
+	(void)try_word(src, word, false);
+	src->dir = was;
 }
 
 static void take_word(struct ref_source *src, const char *word)
@@ -523,8 +540,13 @@ static void take_word(struct ref_source *src, const char *word)
 		take_script(src, word);
 		return;
 	}
+	if (src->looped && !*word && (first || src->file))
+		try_dir(src, src->looped);
+	src->module |= src->file && strcmp(word, "-m") == 0;
+	src->file &= !risk_is_defined("checks", word);
 	src->file |= strcmp(word, "-f") == 0 || (first && !*word);
-	src->module |= strcmp(word, "-m") == 0;
+	if (src->file && strcmp(word, "-c") == 0)
+		begin_command(src);
 	/* A variable may be any program. */
 	src->program |= first && !*word;
 	if (!*word || *word == '-' || (src->reader && !src->reads) ||
@@ -536,13 +558,14 @@ static void take_word(struct ref_source *src, const char *word)
 	}
 	if (src->variable && *word == '/')
 		word++;
-	if (star && path && src->rule->level == RISK_CRITICAL) {
+	if (star && path && src->loop) {
+		free(src->looped);
+		src->looped = mem_strndup(word, (size_t)(star - word));
+	} else if (star) {
 		auto_free char *dir = mem_strndup(word, (size_t)(star - word));
-		bool was = src->dir;
 
-		src->dir = true;
-		(void)try_word(src, dir, false);
-		src->dir = was;
+		if (path && src->file)
+			try_dir(src, dir);
 	} else if ((path || src->file || src->reads || src->dir || src->enter ||
 		    src->value) &&
 		   try_word(src, word,
@@ -826,6 +849,7 @@ static void search_file(struct ref_search *s, const struct searched *f,
 		names_add(&src.bases, s->top);
 	search_bytes(&src, f->name, f->as, &bytes);
 	names_free(&src.bases);
+	free(src.looped);
 }
 
 /* Also what the files add. phases: 2 are the files as before the run. */

@@ -223,6 +223,56 @@ put Makefile <<'END'
 include k/rules
 END
 
+# --- what only reads its operands; and what executes those of a glob ---
+plain o/a.ts o/b.ts o/sub/c.ts o/m.go o/p.py o/d.md uv/run.py uv/bun.ts \
+	uv/task.py parts/one loop/two dots/three.sh
+script o/s.sh o/t.sh o/each
+plain run.py run.js run.sh
+put .git/hooks/pre-merge-commit <<'END'
+#!/bin/sh
+prettier --check o/*.ts
+npx eslint "o/**/*.ts"
+npx prettier --check o/a.ts
+npx --no-install tsc --noEmit o/b.ts
+yarn eslint o/a.ts
+shellcheck -s bash o/*.sh
+shellcheck o/s.sh
+gofmt -l o/*.go
+go vet o/m.go
+poetry run black o/p.py
+uv run ruff check o/p.py
+python -m black o/p.py
+markdownlint o/*.md
+bash -n o/s.sh
+node --check o/a.ts
+sed -i s/x/y/ o/s.sh
+perl -pi -e 's/x/y/' o/t.sh
+sh -c 'cat o/a.ts'
+for f in o/*.ts; do grep -q x "$f" || exit 1; done
+case "$1" in o/*.ts) true ;; esac
+uv run uv/task.py
+bun run uv/bun.ts
+timeout 60s o/each
+for f in loop/*; do
+	. "$f"
+done
+. dots/*.sh
+run-parts parts
+END
+chmod +x .git/hooks/pre-merge-commit
+for f in a.ts b.ts sub/c.ts m.go p.py d.md s.sh t.sh; do
+	want '' o/$f ''
+done
+want '' run.py ''
+want '' run.js ''
+want '' run.sh ''
+for f in uv/task.py uv/bun.ts o/each; do
+	want '!!' $f .git/hooks/pre-merge-commit
+done
+for f in parts/one loop/two dots/three.sh; do
+	want '!!' $f .git/hooks/pre-merge-commit
+done
+
 # --- start files of the home ---
 home_wants() {
 	# shellcheck disable=SC2088 # as it is shown
@@ -300,7 +350,7 @@ while IFS= read -r line; do
 	is "$(grep -x "[!]*$tab$path" "$T/marks")" "$mark$tab$path" \
 		"$path is marked '$mark' for ${by:-nothing}"
 	case $path in
-	agent/* | gh/dir/*) ;;
+	agent/* | gh/dir/* | parts/* | loop/* | dots/*) ;;
 	*) is "$(grep -x "[!]*$tab$path.twin" "$T/marks")" "$tab$path.twin" \
 		"$path.twin is not marked" ;;
 	esac
