@@ -983,6 +983,18 @@ static int leave_submodule(struct apply_plan *a,
 			       err);
 }
 
+/* Another version of the file, whose versions follow each other. */
+static bool is_asked_for(const struct consent *c, const char *path,
+			 const char *rule)
+{
+	size_t i = c->commits.count;
+
+	while (i-- > 0 && strcmp(c->commits.items[i].path, path) == 0)
+		if (strcmp(c->commits.items[i].rule, rule) == 0)
+			return true;
+	return false;
+}
+
 /* Files that the plan does not have, and its commits do. worktrees: the
  * branches of worktrees are applied without their files. */
 static void need_consents(struct consent *c, const struct commit_files *files,
@@ -995,7 +1007,8 @@ static void need_consents(struct consent *c, const struct commit_files *files,
 
 		for (k = 0; k < f->risks.count; k++)
 			if ((worktrees || !f->in_worktree) &&
-			    f->risks.items[k].level == RISK_CRITICAL)
+			    f->risks.items[k].level == RISK_CRITICAL &&
+			    !is_asked_for(c, f->path, f->risks.items[k].id))
 				*VEC_ADD(&c->commits) = (struct consent_commit){
 					.path = mem_strdup(f->path),
 					.rule = f->risks.items[k].id,

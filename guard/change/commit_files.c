@@ -149,13 +149,14 @@ static bool is_at_commit(const struct version_search *s, size_t top,
 
 /* A mode that the commit did not change is not its own: some file systems have
  * none. */
-static bool has_git_mode(const struct gitversion *v, const struct entry *e)
+static bool has_git_mode(const struct version_search *s,
+			 const struct gitversion *v, const struct entry *e)
 {
 	uint32_t mode = gitclean_mode(e);
 
 	return mode == v->mode ||
-	       (v->had_mode && mode && mode != GIT_FILEMODE_LINK &&
-		v->mode != GIT_FILEMODE_LINK);
+	       ((v->had_mode || s->versions.no_modes) && mode &&
+		mode != GIT_FILEMODE_LINK && v->mode != GIT_FILEMODE_LINK);
 }
 
 /* Marks the versions of one path that this work tree has. A linked one stands
@@ -168,6 +169,7 @@ static int compare_with_tree(struct version_search *s, size_t top, size_t first,
 	AUTO(entry) struct entry e = {0};
 	struct gitid ids[2];
 	size_t i;
+	int got;
 
 	if (find_in_tree(s, top, path, &e, err) < 0)
 		return -err->num;
@@ -175,14 +177,21 @@ static int compare_with_tree(struct version_search *s, size_t top, size_t first,
 		if (s->versions.items[i].mode == COMMIT_FILES_SUBMODULE &&
 		    is_at_commit(s, top, path, &s->versions.items[i].id))
 			s->versions.items[i].known = true;
-	if (!gitclean_mode(&e) || (s->bytes += e.size) > BYTES_MAX)
+	if (!gitclean_mode(&e))
 		return 0;
-	if (gitversions_ids(&s->versions, s->c->store, path, &e, ids, err) < 0)
-		return err->num == EFBIG ? 0 : -err->num;
+	got = e.size > BYTES_MAX - s->bytes
+		      ? -EFBIG
+		      : gitversions_ids(&s->versions, s->c->store, path, &e,
+					ids, err);
+	for (i = first; got && i < last; i++)
+		s->versions.items[i].unknown = true;
+	if (got < 0)
+		return got == -EFBIG ? 0 : got;
+	s->bytes += e.size;
 	for (i = first; i < last; i++) {
 		struct gitversion *v = &s->versions.items[i];
 
-		if (has_git_mode(v, &e) &&
+		if (has_git_mode(s, v, &e) &&
 		    (gittips_compare_ids(&v->id, &ids[0]) == 0 ||
 		     gittips_compare_ids(&v->id, &ids[1]) == 0))
 			*(top ? &v->elsewhere : &v->known) = true;
@@ -288,6 +297,8 @@ static int judge_version(void *arg, size_t index, const struct buf *bytes,
 		mem_printf("%s%s", s->changes ? s->changes->prefix : "", inner);
 	file->commit = v->commit;
 	file->mode = v->mode;
+	file->unknown = v->unknown;
+	file->order = v->order;
 	if (v->mode == COMMIT_FILES_SUBMODULE) {
 		*VEC_ADD(&file->risks) = (struct risk){
 			.level = RISK_HIGH,
@@ -349,12 +360,41 @@ static int search_repository(struct version_search *s,
 						       : judge_versions(s, err);
 }
 
-static int compare_by_level(const void *a, const void *b)
+static int compare_by_path(const void *a, const void *b)
 {
 	const struct commit_file *x = a, *y = b;
 	enum risk_level p = risks_worst(&x->risks), q = risks_worst(&y->risks);
+	int got = path_compare(x->path, y->path);
 
-	return p == q ? path_compare(x->path, y->path) : (p < q) - (p > q);
+	if (!got)
+		got = (p < q) - (p > q);
+	return got ? got : (x->order > y->order) - (x->order < y->order);
+}
+
+static int compare_by_level(const void *a, const void *b)
+{
+	const struct commit_file *x = a, *y = b;
+
+	return x->worst == y->worst
+		       ? compare_by_path(a, b)
+		       : (x->worst < y->worst) - (x->worst > y->worst);
+}
+
+static void sort_files(struct commit_files *f)
+{
+	struct commit_file *first = f->items;
+	size_t i;
+
+	VEC_SORT(f, compare_by_path);
+	for (i = 0; i < f->count; i++) {
+		struct commit_file *file = &f->items[i];
+
+		if (strcmp(first->path, file->path) != 0)
+			first = file;
+		file->worst = risks_worst(&first->risks);
+		first->versions += risks_worst(&file->risks) == file->worst;
+	}
+	VEC_SORT(f, compare_by_level);
 }
 
 int commit_files_find(struct context *c, const struct session *s,
@@ -377,18 +417,32 @@ int commit_files_find(struct context *c, const struct session *s,
 	}
 	if (got < 0)
 		return got;
-	VEC_SORT(&found, compare_by_level);
+	sort_files(&found);
 	*ret = TAKE(found);
 	return 0;
 }
 
 /* --- for people --- */
 
+char *commit_files_place(const struct commit_file *f)
+{
+	auto_free char *where =
+		f->versions > 1
+			? mem_printf("commits (%zu versions, newest in %.10s)",
+				     f->versions, f->commit.hex)
+			: mem_printf("commit %.10s", f->commit.hex);
+
+	return mem_printf(f->unknown ? "in %s (not compared with the work tree)"
+				     : "only in %s",
+			  where);
+}
+
 char *commit_files_sentence(const struct commit_file *f,
 			    const struct risk *risk)
 {
 	auto_free char *text = risk ? risk_sentence(risk) : NULL;
+	auto_free char *place = commit_files_place(f);
 
-	return mem_printf("is only in commit %.10s%s%s", f->commit.hex,
-			  text ? " and " : "", text ? text : "");
+	return mem_printf("is %s%s%s", place, text ? " and " : "",
+			  text ? text : "");
 }

@@ -22,11 +22,19 @@ struct commit_file {
 	struct gitid commit;
 	uint32_t mode; /* git's */
 	bool in_worktree; /* a worktree of the run has it, whose branch it is */
+	bool unknown; /* the work tree's file is too large, or its bytes are
+			 made by a program: it was not compared */
 	struct risks risks;
+	enum risk_level worst; /* of all versions of the path */
+	size_t order; /* the newest commit first */
+	/* Of the path, with the level of this one; 0: another version stands
+	 * for it. */
+	size_t versions;
 };
 
 struct commit_files {
-	struct commit_file *items; /* the worst first, then by path */
+	struct commit_file *items; /* the worst path first, the worst and newest
+				     of its versions first */
 	size_t count, capacity;
 	size_t unread; /* commits that were not read */
 };
@@ -35,6 +43,8 @@ struct commit_files {
 int commit_files_find(struct context *c, const struct session *s,
 		      const struct importer *imp, struct commit_files *ret,
 		      struct err *err);
+/* "only in commit 0123456789", to free. */
+char *commit_files_place(const struct commit_file *f);
 /* "is only in commit 0123456789 and runs at make", to free. */
 char *commit_files_sentence(const struct commit_file *f,
 			    const struct risk *risk);

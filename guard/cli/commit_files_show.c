@@ -12,7 +12,6 @@
 #include "restore/git/gitrun.h"
 
 #define SHOWN_MAX 20
-#define ID_SHOWN 10
 
 static bool has_objects(const struct session *s, const struct changes *c)
 {
@@ -60,14 +59,15 @@ static void show_unread(const struct commit_files *f)
 void commit_files_show_count(const struct commit_files *f, const char *run,
 			     struct styled *to)
 {
-	size_t paths = 0, critical = 0, i, k;
+	size_t paths = 0, critical = 0, i;
 
 	for (i = 0; i < f->count; i++) {
-		for (k = 0; k < i && k < SHOWN_MAX; k++)
-			if (strcmp(f->items[k].path, f->items[i].path) == 0)
-				break;
-		paths += k == i || k == SHOWN_MAX;
-		critical += risks_worst(&f->items[i].risks) == RISK_CRITICAL;
+		const struct commit_file *file = &f->items[i];
+
+		bool worst = file->versions && file->worst == RISK_CRITICAL;
+
+		critical += worst;
+		paths += worst || (file->versions && !file->unknown);
 	}
 	if (paths)
 		styled_line(to, LINE_PLAIN,
@@ -107,23 +107,27 @@ void commit_files_show_risks(const struct commit_files *f,
 
 void commit_files_show(const struct commit_files *f, struct styled *to)
 {
-	size_t i;
+	size_t paths = 0, i;
 
-	for (i = 0; i < f->count && i < SHOWN_MAX; i++) {
+	for (i = 0; i < f->count; i++) {
 		const struct commit_file *file = &f->items[i];
+		auto_free char *place = NULL;
 
-		styled_line(to, LINE_ROW, "only in commit %.*s  %s%s", ID_SHOWN,
-			    file->commit.hex, text_quote(file->shown),
+		if (!file->versions || paths++ >= SHOWN_MAX)
+			continue;
+		place = commit_files_place(file);
+		styled_line(to, LINE_ROW, "%s  %s%s", place,
+			    text_quote(file->shown),
 			    file->mode == COMMIT_FILES_SUBMODULE ? "  submodule"
 								 : "");
-		if (risks_worst(&file->risks) >= RISK_HIGH)
+		if (file->worst >= RISK_HIGH)
 			risk_show_line(file->risks.items, "    ", file->shown,
 				       to);
 	}
-	if (i < f->count)
+	if (paths > SHOWN_MAX)
 		styled_line(to, LINE_ROW,
 			    "only in commits: %zu more, which --json lists",
-			    f->count - i);
+			    paths - SHOWN_MAX);
 	show_unread(f);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -257,10 +258,15 @@ int gitversions_list(struct gitimport *im, const char *work_tree,
 	v.git = im->git;
 	libgit_home(v.git, home);
 	if (libgit_open(v.git, work_tree, GIT_REPOSITORY_OPEN_NO_SEARCH,
-			&v.work, &ignored) > 0)
+			&v.work, &ignored) > 0) {
+		auto_free char *modes =
+			libgit_setting(v.git, v.work, "", "core.filemode");
+
+		v.no_modes = modes && strcasecmp(modes, "false") == 0;
 		(void)gitclean_begin(v.git, v.work);
-	else
+	} else {
 		libgit_home(v.git, NULL);
+	}
 	*ret = TAKE(v);
 	return 0;
 }
@@ -292,29 +298,36 @@ int gitversions_ids(const struct gitversions *v, struct store *store,
 	    compute_id(v, &bytes, &ret[0], err) < 0)
 		return -err->num;
 	ret[1] = ret[0];
-	return v->work && S_ISREG(e->mode) &&
-			       !gitclean_by_program(v->git, v->work, path) &&
-			       gitclean_bytes(v->git, v->work, path, &bytes,
-					      &ignored) == 0
+	if (!v->work || !S_ISREG(e->mode))
+		return 0;
+	if (gitclean_by_program(v->git, v->work, path))
+		return 1;
+	return gitclean_bytes(v->git, v->work, path, &bytes, &ignored) == 0
 		       ? compute_id(v, &bytes, &ret[1], err)
 		       : 0;
 }
 
 /* --- bytes --- */
 
-/* The next "<id> <type> <size>", line feed, bytes, line feed. */
+#define BLOB " blob "
+
+/* The next "<id> blob <size>", line feed, bytes, line feed. sscanf() would read
+ * all that follows. */
 static bool next_bytes(const struct buf *all, size_t *at, struct buf *ret)
 {
-	size_t size;
-	int len = 0;
+	const char *text = (const char *)all->data + *at;
+	size_t left = all->len - *at, size, len;
+	char *end;
 
-	if (*at >= all->len ||
-	    sscanf((const char *)all->data + *at, "%*40[0-9a-f] blob %zu%n",
-		   &size, &len) != 1 ||
-	    size + (size_t)len + 2 > all->len - *at)
+	if (left < GITID_HEX + strlen(BLOB) ||
+	    strncmp(text + GITID_HEX, BLOB, strlen(BLOB)) != 0)
 		return false;
-	buf_add(ret, all->data + *at + len + 1, size);
-	*at += size + (size_t)len + 2;
+	size = strtoull(text + GITID_HEX + strlen(BLOB), &end, 10);
+	len = (size_t)(end - text) + 2;
+	if (len > left || size > left - len)
+		return false;
+	buf_add(ret, end + 1, size);
+	*at += len + size;
 	return true;
 }
 
@@ -339,7 +352,7 @@ int gitversions_read(const struct gitversions *v, uint64_t max,
 			buf_printf(&input, "%s\n", v->items[i].id.hex);
 	if (input.len)
 		(void)run_bounded(v->im, contents, &input, BYTES_MAX, &all);
-	/* The bytes have a NUL behind them, for sscanf(). */
+	/* The bytes have a NUL behind them, for strtoull(). */
 	(void)buf_text(&all);
 	for (i = 0; got >= 0 && i < v->count; i++) {
 		AUTO(buf) struct buf bytes = {0};

@@ -31,6 +31,7 @@ struct gitversion {
 	/* Set by the caller: for gitversions_read(); the work tree has it; a
 	 * linked one has it. */
 	bool wanted, known, elsewhere;
+	bool unknown; /* set by the caller */
 	size_t order;
 };
 
@@ -41,6 +42,7 @@ struct gitversions {
 	struct gitimport *im; /* borrowed */
 	const struct libgit *git;
 	struct git_repository *work; /* NULL: files are stored as they are */
+	bool no_modes; /* core.fileMode is false */
 };
 
 /* work_tree: its root, absolute; home: with the user's settings; head: ""
@@ -49,7 +51,8 @@ int gitversions_list(struct gitimport *im, const char *work_tree,
 		     const char *home, const struct gitid *head,
 		     struct gitversions *ret, struct err *err);
 /* The ids that git may store a file or link of the work tree under: as it is,
- * and converted by attributes. -EFBIG: it is too large to compute one. */
+ * and converted by attributes; 1: a program converts it, and the second one is
+ * unknown. -EFBIG: it is too large to compute one. */
 int gitversions_ids(const struct gitversions *v, struct store *store,
 		    const char *path, const struct entry *e,
 		    struct gitid ret[2], struct err *err);

@@ -238,6 +238,53 @@ gives 0 'nothing is said of the twin' guard apply --commits -y
 silent "$err" 'only in commit'
 silent "$out" 'only in commit'
 
+ask_of 'three versions of a critical file, two of another' "
+	for i in 1 2 3; do echo \"export A=\$i\" >.envrc; git add .envrc
+		git commit -qm e\$i; done
+	git rm -q .envrc; git commit -qm r
+	for i in 1 2 3; do echo \$i >x.c; git add x.c; git commit -qm x; done"
+gives 0 'diff counts files, not versions' guard diff --stat
+says "$out" '2 files only in commits, 1 critical'
+gives 1 'a file is asked for once' guard apply --commits -y
+says "$out" 'only in commits (3 versions, newest in'
+says "$out" 'only in commits (2 versions, newest in'
+is "$(grep -c 'needs your consent' "$err")" 1 'by one line'
+is "$(grep -c 'only in commit' "$out")" 2 'and each file has one line'
+gives 0 'JSON has all versions' guard apply --commits -n -y --json \
+	--yes-to .envrc
+is "$(grep -c 'export\|"path": ".envrc"' "$out")" 3 'of the file'
+
+ask_of 'modes of a file system that has none' :
+guard discard -q -y 2>"$T/x"
+git config core.fileMode false
+guard run -q -- sh -ec 'echo 1 >x.c; chmod 777 x.c; git add x.c
+	git commit -qm x; echo 2 >y.c; git add y.c; git commit -qm y; rm y.c'
+gives 0 'modes are not compared' guard diff --stat
+says "$out" '1 file only in commits'
+
+ask_of 'large files before a small one' 'for i in 1 2 3; do
+	truncate -s 300M a$i; done; echo 1 >x.c; echo e >.envrc; git add .
+	git commit -qm x'
+gives 0 'what was not compared is not called different' guard import -n
+says "$out" "(not compared with the work tree)  'a1'"
+silent "$out" 'only in commit'
+silent "$out" x.c
+silent "$out" .envrc
+gives 0 'diff does not count it' guard diff --stat
+silent "$out" 'only in commit'
+guard discard -q -y
+
+ask_of 'a file that a program converts' :
+guard discard -q -y 2>"$T/x"
+echo '*.k filter=tr' >.gitattributes
+git add .gitattributes
+git commit -qm attributes
+guard run -q -- sh -ec 'git config filter.tr.clean "tr a b"
+	echo a >x.k; git add x.k; git commit -qm x'
+gives 0 'is not called different' guard import -n
+says "$out" "(not compared with the work tree)  'x.k'"
+guard discard -q -y
+
 # More commits than are read: fast-import writes them at once.
 ask_of 'of 10,001 commits' 'perl -e "
 	print qq(commit refs/heads/many\ncommitter a <a> \$_ +0000\ndata 1\na\n)
@@ -274,3 +321,5 @@ gives 0 '--branch with --yes-to is not' \
 ok 'the branch has it' git cat-file -e b:.envrc
 ask_of 'a twin without it' 'echo 1 >x.c; rm plain.txt'
 gives 0 '--branch -y of the twin is not refused' guard apply --branch b -y
+
+finish
