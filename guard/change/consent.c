@@ -314,7 +314,8 @@ enum plan_consent consent_decide(void *arg, const struct entry *from,
 		refusal->rule = NULL;
 	}
 	/* Who names a .git means the repository, and not another one. */
-	if (strcmp(path_name(refusal->path), ".git") != 0 &&
+	if ((S_ISDIR(to->mode) ||
+	     strcmp(path_name(refusal->path), ".git") != 0) &&
 	    has_absolute(c->named, root->path, refusal->path))
 		return CONSENT_GIVEN;
 	judge_entry(root, refusal->path, from, to, &risks);
