@@ -150,7 +150,8 @@ static size_t add_entry_name(struct name_list *l, const struct view *v,
 	const char *path = v->items[i].change->path;
 	AUTO(buf) struct buf name = {0};
 	size_t end, n = count_in_dir(v, i, wanted, &end);
-	bool many = n >= DIR_LEAST;
+	/* The others of a critical kind have names of their own. */
+	bool many = n >= DIR_LEAST && !(l->critical && dirs);
 
 	text_escape_name(&name, v->prefix);
 	if (many) {

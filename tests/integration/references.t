@@ -356,8 +356,16 @@ while IFS= read -r line; do
 	esac
 done <"$table"
 
-# --- limits: what a run adds to one file blinds the search for no other ---
+# --- the verdict names each change once ---
 guard discard -qy refs
+guard run -q --name once -- sh -c 'echo evil >>h/plain
+	for f in aliases fish el rc; do echo evil >>dot/$f; done'
+guard diff once >"$T/once"
+says "$T/once" '5 changes act without being asked: '
+is "$(grep -c 'without being asked.*dot/ (' "$T/once")" 0 "no directory of them"
+guard discard -qy once
+
+# --- limits: what a run adds to one file blinds the search for no other ---
 rm -rf "$HOME/.local" .github package.json pkg Makefile
 put .gitlab-ci.yml <<'END'
 a:
