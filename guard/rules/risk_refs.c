@@ -768,6 +768,11 @@ static void search_lines(struct ref_source *src, const struct rule *rule,
 
 			src->value = src->variable = false;
 			take_word(src, value);
+			/* husky executes the files beside its own. */
+			if (src->named_dir && path_ends(value, ".husky/_")) {
+				value[strlen(value) - 2] = '\0';
+				take_word(src, value);
+			}
 		} else {
 			search_line(src, text);
 		}

@@ -364,6 +364,12 @@ guard diff once >"$T/once"
 says "$T/once" '5 changes act without being asked: '
 is "$(grep -c 'without being asked.*dot/ (' "$T/once")" 0 "no directory of them"
 guard discard -qy once
+# husky's directory of hooks executes the files beside it.
+git config core.hooksPath .husky/_
+guard run -q --name husky -- sh -c 'echo evil >>.husky/pre-commit'
+guard diff --name-status husky | tr -d ' ' >"$T/husky"
+says "$T/husky" "M!!$(printf '\t').husky/pre-commit"
+guard discard -qy husky
 
 # --- limits: what a run adds to one file blinds the search for no other ---
 rm -rf "$HOME/.local" .github package.json pkg Makefile
