@@ -177,6 +177,8 @@ static int load_objects(struct gitimport *im, const struct gittips *tips,
 		*VEC_ADD(&im->objects) = (struct gitimport_object){
 			.id = tips->items[i].id,
 			.named = tips->items[i].name != NULL,
+			.apart = !tips->items[i].name ||
+				 !path_below(tips->items[i].name, "guard"),
 		};
 	VEC_SORT(&im->objects, gittips_compare_ids);
 	items = im->objects.items;
@@ -187,6 +189,7 @@ static int load_objects(struct gitimport *im, const struct gittips *tips,
 			last->pointed |= items[i].pointed;
 			last->own |= items[i].own;
 			last->named |= items[i].named;
+			last->apart |= items[i].apart;
 		} else {
 			items[kept++] = items[i];
 		}

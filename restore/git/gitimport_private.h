@@ -22,6 +22,7 @@ struct gitimport_object {
 	bool pointed; /* a ref of the user names the object */
 	bool own; /* and one that no import wrote */
 	bool named; /* a ref of the run names the object */
+	bool apart; /* and one that no import wrote, or a reflog */
 	bool fresh; /* a commit that no ref of the user reaches */
 	bool lost; /* a fresh commit that nothing but reflogs of the run
 		      reaches, and no other lost commit */

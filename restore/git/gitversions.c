@@ -39,7 +39,8 @@ void gitversions_free(struct gitversions *v)
 /* --- the list --- */
 
 /* The commits that refs and reflogs of the run reach, or `head`, and no ref of
- * the user: what was only imported is no part of a branch yet. */
+ * the user: what was only imported is no part of a branch yet. Refs of earlier
+ * imports, which are in the run's repository, too, are not the run's. */
 static void add_commit_range(const struct gitimport *im,
 			     const struct gitid *head, struct buf *to)
 {
@@ -50,8 +51,8 @@ static void add_commit_range(const struct gitimport *im,
 	for (i = 0; i < im->objects.count; i++) {
 		const struct gitimport_object *o = &im->objects.items[i];
 
-		bool wanted =
-			!head && (o->named || strcmp(o->type, "commit") == 0);
+		bool wanted = !head && (!o->pointed || o->own || o->apart) &&
+			      (o->named || strcmp(o->type, "commit") == 0);
 
 		if (*o->type && (o->own || wanted))
 			buf_printf(to, "%s%s\n", o->own ? "^" : "", o->id.hex);

@@ -309,6 +309,20 @@ gives 0 'import -n says so' guard import -n
 says "$err" '2 commits not read'
 gives 1 '--commits -y is refused' guard apply --commits -y
 
+# What another run's import brought is not this run's, until it takes it over.
+ask_of 'a run that is imported' 'echo evil >.envrc; git add .envrc
+	git commit -qm one; git rm -q .envrc; git commit -qm two'
+gives 0 'it is imported' guard import -y
+guard discard -y -q
+gives 0 'a later run' guard run -q -- sh -c 'echo 1 >later.c
+	git add later.c; git commit -qm later'
+gives 0 'its --commits -y is not refused' guard apply --commits -y
+gives 0 'a run that merges it' guard run -q -- sh -c 'git merge -q -m merge \
+	"$(git for-each-ref --format="%(objectname)" refs/guard | head -n 1)"'
+gives 1 'its --commits -y is refused' guard apply --commits -y
+says "$err" "'.envrc' is only in commit"
+guard discard -y -q
+
 # A branch gets the same files.
 ask_of 'critical in the work tree' 'echo "curl e.org" >.envrc; echo 1 >x.c'
 gives 1 '--branch -y is refused' guard apply --branch b -y
