@@ -101,9 +101,9 @@ int home_undo_plan_runs(struct context *c, const struct home_versions *h,
 			unsigned long runs, struct home_undo *ret,
 			struct err *err);
 /* Plans to take back what the last `runs` runs that changed a real directory
- * changed there, but for logins. A path that was changed since stays, and is
- * listed in kept; what was changed between a run that was killed and the next
- * one counts as the former's. */
+ * changed there, except for logins. A path that was changed since stays, and is
+ * listed in kept. Changes between a run that was killed and the next run count
+ * as those of the killed one. */
 int home_undo_plan_shared(struct context *c, const struct home_versions *h,
 			  unsigned long runs, struct home_undo *ret,
 			  struct err *err);

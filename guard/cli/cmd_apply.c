@@ -313,10 +313,8 @@ static int make_commits(struct apply *a, struct err *err)
 	got = apply_commits_make(&a->in, &a->commits, err);
 	if (got != -EFBIG)
 		return got;
-	output_warn("%s", err->text);
-	if (!output_confirm(false, "guard: copy them?"))
+	if (!commit_files_show_large(c, err))
 		return STATUS_REFUSED;
-	c->copies_large = true;
 	return apply_commits_make(&a->in, &a->commits, err);
 }
 

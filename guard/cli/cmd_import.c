@@ -246,10 +246,8 @@ static int open_commits(struct context *c, struct session *s,
 	got = importer_open(c, s, true, imp, err);
 	if (got != -EFBIG)
 		return got;
-	output_warn("%s", err->text);
-	if (!output_confirm(false, "guard: copy them?"))
+	if (!commit_files_show_large(c, err))
 		return STATUS_REFUSED;
-	c->copies_large = true;
 	return importer_open(c, s, true, imp, err);
 }
 

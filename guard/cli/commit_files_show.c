@@ -145,3 +145,10 @@ void commit_files_show_json(const struct commit_files *f, json_t *object)
 	jsonout_set(object, "only_in_commits", list);
 	jsonout_number(object, "commits_not_examined", f->unread);
 }
+
+bool commit_files_show_large(struct context *c, const struct err *err)
+{
+	output_warn("%s", err->text);
+	c->copies_large = output_confirm(false, "guard: copy them?");
+	return c->copies_large;
+}

@@ -4,17 +4,16 @@
  * of such names in the root, the directories above it up to the repository's,
  * and the home directory; each as before the run, and as the run left it.
  *
- * A link stands for all files on its way. Of settings the places that
- * lines.rules define as "runs" or "reads" count, of scripts all commands: what
- * they execute, that is the program, the first file behind an interpreter, or
- * any file with a mode to execute it. A name in a comment, or behind a program
- * that only reads, is no reference. What is executed is searched, too, two
- * files deep.
+ * A link stands for all files on its way. In settings, the places count that
+ * lines.rules define as "runs" or "reads". In scripts, a command executes its
+ * program and the operands of an interpreter. A name in a comment, or behind a
+ * program that only reads, is no reference. Executed files are searched, too,
+ * two files deep.
  *
  * All loops are bounded: a run may write what is read here. Each file has a
- * budget of its own. What the user has is searched before what the run wrote,
- * the home directory before the project, and critical files before others, so
- * that a run cannot use up the limits of all files. What was left is counted.
+ * budget of its own. The user's versions are searched before the run's, the
+ * home directory before the project, and critical files before others, so that
+ * a run cannot use up the limits of all files. Names left out are counted.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -20,9 +20,9 @@ struct gitimport_object {
 	char type[8]; /* "": the object is missing */
 	uint64_t size;
 	bool pointed; /* a ref of the user names the object */
-	bool own; /* and one that no import wrote */
+	bool own; /* a ref of the user outside of refs/guard */
 	bool named; /* a ref of the run names the object */
-	bool apart; /* and one that no import wrote, or a reflog */
+	bool apart; /* a ref of the run outside of it, or a reflog */
 	bool fresh; /* a commit that no ref of the user reaches */
 	bool lost; /* a fresh commit that nothing but reflogs of the run
 		      reaches, and no other lost commit */

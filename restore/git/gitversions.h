@@ -1,7 +1,8 @@
 /*
- * The versions of files that a run's new commits have: of each commit that no
- * ref of the user reaches, also one that only a stash, a tag or a reflog names,
- * what differs from its first parent. Caller: which of them the work tree has.
+ * The versions of files in a run's new commits. New is a commit that no ref of
+ * the user reaches, also if only a stash, a tag or a reflog names it. Its
+ * versions are the files that differ from its first parent. The caller marks
+ * the versions that the work tree has.
  *
  *	gitversions_list()	after gitimport_open(); at most
  *				GITVERSIONS_COMMITS_MAX commits are read
