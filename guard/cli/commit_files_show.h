@@ -25,8 +25,7 @@ void commit_files_show_risks(const struct commit_files *f,
 /* The first ones, each with its worst risk; nothing when there are none. */
 void commit_files_show(const struct commit_files *f, struct styled *to);
 /* Shows the error -EFBIG of an import, and asks: whether the user wants so
- * large a copy. Then the
- * next one has no limit. */
+ * large a copy. Then the next one has no limit. */
 bool commit_files_show_large(struct context *c, const struct err *err);
 /* Adds "only_in_commits" and "commits_not_examined". */
 void commit_files_show_json(const struct commit_files *f, json_t *object);
