@@ -313,12 +313,12 @@ gives 1 '--commits -y is refused' guard apply --commits -y
 ask_of 'a run that is imported' 'echo evil >.envrc; git add .envrc
 	git commit -qm one; git rm -q .envrc; git commit -qm two'
 gives 0 'it is imported' guard import -y
+imported=$(git rev-parse "refs/guard/$(guard status -q | head -n 1)/heads/main")
 guard discard -y -q
 gives 0 'a later run' guard run -q -- sh -c 'echo 1 >later.c
 	git add later.c; git commit -qm later'
 gives 0 'its --commits -y is not refused' guard apply --commits -y
-gives 0 'a run that merges it' guard run -q -- sh -c 'git merge -q -m merge \
-	"$(git for-each-ref --format="%(objectname)" refs/guard | head -n 1)"'
+gives 0 'a run that merges it' guard run -q -- git merge -q -m merge "$imported"
 gives 1 'its --commits -y is refused' guard apply --commits -y
 says "$err" "'.envrc' is only in commit"
 guard discard -y -q
