@@ -1,0 +1,104 @@
+/*
+ * Reads the stores in a destination: lists them, makes stores of them again,
+ * checks them, and deletes what no backup needs that is to be kept.
+ *
+ * One changed byte or one missing file costs what is in that file alone: the
+ * rest is unpacked, and the damage is reported object by object.
+ */
+#ifndef GUARD_SNAPSHOT_BACKUP_COPY_H
+#define GUARD_SNAPSHOT_BACKUP_COPY_H
+
+#include "snapshot/backup/manifest.h"
+#include "snapshot/tree/catalog.h"
+
+/* A chain of backups: one machine's, or one of two clones'. */
+struct copy_source {
+	unsigned char space[SEAL_SPACE_LEN];
+	struct manifest_name newest;
+	char *host, *home;
+	int64_t time; /* of the newest backup */
+	uint64_t snapshots; /* highest number */
+	char *fault; /* text; NULL: the newest manifest can be read */
+};
+
+struct copy_sources {
+	struct copy_source *items; /* the newest first */
+	size_t count, capacity;
+};
+
+void copy_sources_free(struct copy_sources *s);
+/* -EACCES: no manifest opens with this key. -ENOENT: there is no backup. */
+int copy_list(const struct destination *d,
+	      const unsigned char key[SEAL_KEY_LEN], struct copy_sources *ret,
+	      struct err *err);
+
+struct copy;
+/* Opens the newest backup of a source, or that of the number. -ENOENT. The
+ * destination and the key are borrowed until copy_free(). */
+int copy_open(const struct destination *d,
+	      const unsigned char key[SEAL_KEY_LEN],
+	      const struct copy_source *source, uint64_t number,
+	      struct copy **ret, struct err *err);
+void copy_free(struct copy **c);
+/* Numbers of manifests that are missing, so that what only they added is
+ * unknown; owned by c. */
+const uint64_t *copy_missing(const struct copy *c, size_t *ret_count);
+
+/* Damage: object is the path of a file below the destination, what names the
+ * pack or snapshot. */
+typedef void copy_fault(void *arg, const char *object, const char *what,
+			const char *why);
+typedef void copy_progress(void *arg, uint64_t done, uint64_t total);
+
+struct copy_unpack_options {
+	bool lazy; /* without the records of data packs: see copy_fetch() */
+	copy_fault *fault;
+	copy_progress *progress;
+	void *arg;
+};
+
+/* Makes a store in dir, which must not exist. Killed: dir has no FORMAT, and
+ * the next call goes on. *ret_faults: number of reports. */
+int copy_unpack(struct copy *c, const char *dir,
+		const struct copy_unpack_options *o, uint64_t *ret_faults,
+		struct err *err);
+
+/* Adds to a store that was unpacked lazily the packs that hold the objects
+ * below an entry. The store is open for reading. */
+int copy_fetch(struct copy *c, const char *dir, struct store *s,
+	       const struct entry *e, struct err *err);
+
+/* Stores an entry of another store, with all below it, in `to`; *ret owns its
+ * memory. `to` is flushed by the caller. */
+int copy_entry(struct store *from, struct store *to, const struct entry *e,
+	       struct entry *ret, struct err *err);
+
+struct copy_verify_options {
+	bool read_data;
+	unsigned int sample; /* percentage of the files, 0: all or none */
+	copy_fault *fault;
+	copy_progress *progress;
+	void *arg;
+};
+
+struct copy_verify_result {
+	uint64_t files, bytes, snapshots, packs;
+	uint64_t faults; /* with missing manifests */
+};
+
+/* The chain, presence and sizes; with read_data all bytes. 0: intact, 1:
+ * damaged. */
+int copy_verify(struct copy *c, const struct copy_verify_options *o,
+		struct copy_verify_result *ret, struct err *err);
+
+struct copy_prune_result {
+	uint64_t backups, files, bytes; /* deleted */
+};
+
+/* Deletes the manifests of one namespace but for the newest `keep` (at least
+ * 1), by the order of their arrival, and the files that only they need. */
+int copy_prune(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
+	       const struct copy_source *source, uint64_t keep, bool dry_run,
+	       struct copy_prune_result *ret, struct err *err);
+
+#endif

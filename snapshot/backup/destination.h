@@ -1,0 +1,91 @@
+/*
+ * A destination: a directory that takes backups, on a disk, a network file
+ * system, or one that another program carries elsewhere.
+ *
+ *	guard-copy
+ *	<space>/root-<hash>	space: uuid of the store "-" incarnation, 32 hex
+ *				digits each
+ *	<space>/p/<hash>	packs of data
+ *	<space>/s/<hash>	snapshots, packs of trees, indexes
+ *	<space>/c/<number>-<hash>	manifests; number: 10 digits
+ *
+ * Files are only added: no file is opened for writing, replaced or deleted once
+ * it has its name, but by destination_delete(), which only a prune calls. A
+ * file is written as <name>.tmp-<random>, synced and renamed; where a directory
+ * refuses renames (chattr +a) it is written under its name at once, and a
+ * file whose bytes do not match the hash in its name counts for nothing.
+ *
+ * Everything that is read is untrusted: links and other kinds of files are
+ * refused.
+ */
+#ifndef GUARD_SNAPSHOT_BACKUP_DESTINATION_H
+#define GUARD_SNAPSHOT_BACKUP_DESTINATION_H
+
+#include "base/dirtree.h"
+#include "base/mem.h"
+#include "snapshot/backup/seal.h"
+
+struct destination {
+	char *path; /* absolute */
+	int fd;
+	bool no_renames; /* found by the first file */
+};
+
+#define DESTINATION_NONE                                                       \
+	{                                                                      \
+		.fd = -1                                                       \
+	}
+
+/* Opens a directory that exists. -ENOENT, -ENOTDIR: with the way out (mount the
+ * disk, or create the directory). */
+int destination_open(const char *path, struct destination *ret,
+		     struct err *err);
+void destination_free(struct destination *d);
+
+/* A file that is being written. */
+struct destination_file {
+	int dir_fd, fd; /* fd: for the caller to write to */
+	char *temp; /* NULL: it has its final name */
+};
+
+#define DESTINATION_FILE_NONE                                                  \
+	{                                                                      \
+		.dir_fd = -1, .fd = -1                                         \
+	}
+
+/* Begins a file in `dir`, a path below the destination that is created where it
+ * is missing, "" for the top. Removes temporary files in `dir` that are older
+ * than a day. name: NULL when it is known only at the end. Errors name the
+ * destination and say what to do: -ENOSPC, -EROFS, -EACCES, -EIO. */
+int destination_begin(struct destination *d, const char *dir, const char *name,
+		      struct destination_file *ret, struct err *err);
+/* Gives the file its name; it and its directory are durable on return. A file
+ * of that name is left as it is (0), because names are hashes; for a name that
+ * is none (guard-copy) -EEXIST. */
+int destination_publish(struct destination *d, struct destination_file *f,
+			const char *name, struct err *err);
+/* Closes it and removes it unless it was published. */
+void destination_file_free(struct destination_file *f);
+
+/* Opens a file for reading; a descriptor or a negative errno. */
+int destination_read(const struct destination *d, const char *dir,
+		     const char *name, struct err *err);
+/* The names in a directory, without temporary ones; none when it is missing. */
+int destination_list(const struct destination *d, const char *dir,
+		     struct dirlist *ret, struct err *err);
+/* Deletes a file, for a prune. */
+int destination_delete(const struct destination *d, const char *dir,
+		       const char *name, struct err *err);
+
+/* Protection of the files of the destination from the user who writes them. */
+enum destination_promise {
+	DESTINATION_PLAIN, /* files can be deleted */
+	DESTINATION_APPEND_ONLY, /* files can be appended to, not deleted */
+	DESTINATION_LOCKED, /* files can be neither changed nor deleted */
+};
+/* Found by trying, on an empty file of its own, which stays where it cannot be
+ * deleted. */
+int destination_try(struct destination *d, enum destination_promise *ret,
+		    struct err *err);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Writes what a destination lacks of a store: packs, then snapshots and
+ * indexes, then a manifest. Reads the store, never changes it.
+ *
+ * Small packs are bundled, 4 MiB at most, so that a backup is few files. A pack
+ * that a prune wrote again is not sent when all its objects are in packs of the
+ * destination.
+ *
+ * `local` is a directory of the user's state for this destination: its lock,
+ * and the list of what the destination has (a cache: when it is lost the
+ * destination's manifests are read). When the newest manifest of the
+ * destination is not the one in the list, another machine with the same store
+ * (a clone) writes there: this one begins a namespace of its own.
+ *
+ * Killed anywhere: at most one file is sent twice.
+ */
+#ifndef GUARD_SNAPSHOT_BACKUP_PUSH_H
+#define GUARD_SNAPSHOT_BACKUP_PUSH_H
+
+#include "snapshot/backup/manifest.h"
+#include "snapshot/store/store.h"
+
+struct push_options {
+	bool dry_run;
+	bool complete; /* also packs whose objects the destination has */
+	/* Bytes of the store that were sent so far; may be NULL. */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void *arg;
+};
+
+struct push_result {
+	bool nothing; /* the destination has all of it: nothing was written */
+	bool new_space; /* the first backup of this store there, or of a clone */
+	uint64_t number; /* of the manifest */
+	unsigned char space[SEAL_SPACE_LEN];
+	uint64_t snapshots, files; /* snapshots sent; files written */
+	uint64_t bytes; /* written; with dry_run: of the store, to send */
+	struct names paths; /* of the files, below the destination, manifest
+			     last */
+};
+
+void push_result_free(struct push_result *r);
+
+/* s: open for writing (its lock keeps packs in place). -EBUSY: another backup
+ * of this store to this destination is running. */
+int push(struct store *s, struct destination *d,
+	 const unsigned char key[SEAL_KEY_LEN], int local_fd,
+	 const struct push_options *o, struct push_result *ret,
+	 struct err *err);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * Sealed files: bytes that only the owner of a key can read, and that cannot be
+ * changed, cut, swapped or moved unnoticed.
+ *
+ *	file  = "GUARDSL1" header:24 *frame     ; secretstream of libsodium,
+ *	                                        ; XChaCha20-Poly1305
+ *	frame = 1 MiB of content and 17 bytes; the last one is shorter, may have
+ *	        no content, and alone has the final tag
+ *
+ * The kind of the file and the namespace that it belongs to (a store and its
+ * incarnation) are additional data of each frame: a file that was moved to
+ * another namespace, or named as another kind, fails.
+ *
+ * The hash of a sealed file is the SHA-256 of all its bytes, so that a program
+ * without the key can check it, too. The same content sealed twice has two
+ * hashes: the header is random.
+ *
+ * Order of calls: seal_init() once; new, any number of add or read, end, free.
+ */
+#ifndef GUARD_SNAPSHOT_BACKUP_SEAL_H
+#define GUARD_SNAPSHOT_BACKUP_SEAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define SEAL_KEY_LEN 32
+#define SEAL_HASH_LEN 32
+#define SEAL_SPACE_LEN 32
+
+enum seal_kind {
+	SEAL_ROOT = 1,
+	SEAL_PACKS = 2,
+	SEAL_META = 3,
+	SEAL_MANIFEST = 4,
+};
+
+/* Loads libsodium. -ENOPKG: it is missing; the text names the package. */
+int seal_init(struct err *err);
+
+struct seal_writer;
+/* Writes the file at the position of fd, which is borrowed until free. */
+int seal_writer_new(int fd, const unsigned char key[SEAL_KEY_LEN],
+		    enum seal_kind kind,
+		    const unsigned char space[SEAL_SPACE_LEN],
+		    struct seal_writer **ret, struct err *err);
+int seal_writer_add(struct seal_writer *w, const void *data, size_t len,
+		    struct err *err);
+/* Writes the last frame. ret_hash: of the file; ret_len: its bytes. */
+int seal_writer_end(struct seal_writer *w,
+		    unsigned char ret_hash[SEAL_HASH_LEN], uint64_t *ret_len,
+		    struct err *err);
+void seal_writer_free(struct seal_writer **w);
+
+struct seal_reader;
+/* Reads from the position of fd, which is borrowed until free. -EBADMSG: no
+ * sealed file. */
+int seal_reader_new(int fd, const unsigned char key[SEAL_KEY_LEN],
+		    enum seal_kind kind,
+		    const unsigned char space[SEAL_SPACE_LEN],
+		    struct seal_reader **ret, struct err *err);
+/* Reads up to len bytes of content; *ret is less than len only at the end.
+ * -EBADMSG: damaged, cut, of another key, kind or namespace. Bytes that were
+ * returned are authentic, whatever follows them. */
+int seal_reader_read(struct seal_reader *r, void *to, size_t len, size_t *ret,
+		     struct err *err);
+void seal_reader_free(struct seal_reader **r);
+
+/* The hash and the length of a whole file, without a key. */
+int seal_hash_file(int fd, unsigned char ret_hash[SEAL_HASH_LEN],
+		   uint64_t *ret_len, struct err *err);
+
+/* --- keys --- */
+
+/* Makes a key of a passphrase by Argon2id, with the memory (bytes) and the
+ * number of passes given. -EINVAL: libsodium refuses the parameters; -ENOMEM.
+ */
+#define SEAL_SALT_LEN 16
+int seal_derive_key(const char *passphrase,
+		    const unsigned char salt[SEAL_SALT_LEN], uint64_t memory,
+		    uint64_t passes, unsigned char ret[SEAL_KEY_LEN],
+		    struct err *err);
+/* A key, sealed by another one. */
+#define SEAL_NONCE_LEN 24
+#define SEAL_WRAPPED_LEN (SEAL_KEY_LEN + 16)
+void seal_wrap_key(const unsigned char with[SEAL_KEY_LEN],
+		   const unsigned char nonce[SEAL_NONCE_LEN],
+		   const unsigned char key[SEAL_KEY_LEN],
+		   unsigned char ret[SEAL_WRAPPED_LEN]);
+/* -EACCES: another key sealed it, or it is damaged. */
+int seal_unwrap_key(const unsigned char with[SEAL_KEY_LEN],
+		    const unsigned char nonce[SEAL_NONCE_LEN],
+		    const unsigned char wrapped[SEAL_WRAPPED_LEN],
+		    unsigned char ret[SEAL_KEY_LEN], struct err *err);
+
+#endif
