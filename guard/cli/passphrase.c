@@ -1,0 +1,128 @@
+#include "guard/cli/passphrase.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "guard/cli/output.h"
+
+/* A terminal's longest line (termios(3)). */
+#define SECRET_MAX 4096
+
+void passphrase_free(char **secret)
+{
+	if (*secret)
+		explicit_bzero(*secret, strlen(*secret));
+	free(TAKE(*secret));
+}
+
+/* Keeps the first of len bytes' lines, and wipes them. */
+static char *take_first_line(char *bytes, size_t len)
+{
+	char *line = mem_strndup(bytes, len);
+
+	line[strcspn(line, "\r\n")] = '\0';
+	explicit_bzero(bytes, len);
+	return line;
+}
+
+static int read_file(const char *path, char **ret, struct err *err)
+{
+	auto_close int fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	AUTO(passphrase) char *line = NULL;
+	char bytes[SECRET_MAX];
+	ssize_t len = fd < 0 ? -1 : fd_read(fd, bytes, sizeof(bytes));
+
+	if (len < 0)
+		return fail_errno(err, "--passphrase-file %s",
+				  text_quote(path));
+	line = take_first_line(bytes, (size_t)len);
+	if (!*line || strlen(line) == SECRET_MAX)
+		return fail(err, EINVAL,
+			    "--passphrase-file %s: its first line must be the "
+			    "passphrase, of at most %d bytes",
+			    text_quote(path), SECRET_MAX - 1);
+	*ret = TAKE(line);
+	return 0;
+}
+
+/* Asks once. Returns the bytes that were read; -1: a signal came. The signals
+ * are blocked while the terminal does not echo, and act at the end. */
+static ssize_t read_without_echo(const char *question, char *to, size_t size)
+{
+	sigset_t signals, before;
+	struct termios modes, silent;
+	auto_close int signal_fd = -1;
+	struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {-1, POLLIN, 0}};
+	ssize_t len = 0;
+
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, SIGHUP);
+	(void)sigaddset(&signals, SIGQUIT);
+	(void)sigaddset(&signals, SIGTSTP);
+	(void)sigprocmask(SIG_BLOCK, &signals, &before);
+	signal_fd = fds[1].fd = signalfd(-1, &signals, SFD_CLOEXEC);
+	if (tcgetattr(STDIN_FILENO, &modes) == 0) {
+		silent = modes;
+		silent.c_lflag &= ~(tcflag_t)ECHO;
+		silent.c_lflag |= ICANON;
+		(void)tcsetattr(STDIN_FILENO, TCSANOW, &silent);
+		(void)fputs(question, output_stderr());
+		(void)fflush(stderr);
+		len = -1;
+		if (poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[0].revents)
+			len = read(STDIN_FILENO, to, size);
+		(void)tcsetattr(STDIN_FILENO, TCSANOW, &modes);
+		(void)fputc('\n', stderr);
+	}
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return len;
+}
+
+static int ask(const char *question, char **ret, struct err *err)
+{
+	AUTO(passphrase) char *line = NULL;
+	char bytes[SECRET_MAX];
+	ssize_t len;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return fail(err, ENOTTY,
+			    "no terminal to ask for the passphrase: use "
+			    "--passphrase-file FILE");
+	do
+		len = read_without_echo(question, bytes, sizeof(bytes));
+	while (len < 0);
+	line = take_first_line(bytes, (size_t)len);
+	if (!*line)
+		return fail(err, ECANCELED, "no passphrase was typed");
+	*ret = TAKE(line);
+	return 0;
+}
+
+int passphrase_read(const char *file, const char *question, char **ret,
+		    struct err *err)
+{
+	return file ? read_file(file, ret, err) : ask(question, ret, err);
+}
+
+int passphrase_choose(const char *file, const char *question, char **ret,
+		      struct err *err)
+{
+	AUTO(passphrase) char *first = NULL, *second = NULL;
+
+	if (passphrase_read(file, question, &first, err) < 0 ||
+	    (!file && ask("guard: the same again: ", &second, err) < 0))
+		return -err->num;
+	if (second && strcmp(first, second) != 0)
+		return fail(err, EINVAL,
+			    "the two passphrases differ: nothing was written");
+	*ret = TAKE(first);
+	return 0;
+}
