@@ -32,17 +32,17 @@ int copy_list(const struct destination *d,
 	      const unsigned char key[SEAL_KEY_LEN], struct copy_sources *ret,
 	      struct err *err);
 
-struct copy;
+struct copy_store;
 /* Opens the newest backup of a source, or that of the number. -ENOENT. The
  * destination and the key are borrowed until copy_free(). */
 int copy_open(const struct destination *d,
 	      const unsigned char key[SEAL_KEY_LEN],
 	      const struct copy_source *source, uint64_t number,
-	      struct copy **ret, struct err *err);
-void copy_free(struct copy **c);
+	      struct copy_store **ret, struct err *err);
+void copy_free(struct copy_store **c);
 /* Numbers of manifests that are missing, so that what only they added is
  * unknown; owned by c. */
-const uint64_t *copy_missing(const struct copy *c, size_t *ret_count);
+const uint64_t *copy_missing(const struct copy_store *c, size_t *ret_count);
 
 /* Damage: object is the path of a file below the destination, what names the
  * pack or snapshot. */
@@ -59,13 +59,13 @@ struct copy_unpack_options {
 
 /* Makes a store in dir, which must not exist. Killed: dir has no FORMAT, and
  * the next call goes on. *ret_faults: number of reports. */
-int copy_unpack(struct copy *c, const char *dir,
+int copy_unpack(struct copy_store *c, const char *dir,
 		const struct copy_unpack_options *o, uint64_t *ret_faults,
 		struct err *err);
 
 /* Adds to a store that was unpacked lazily the packs that hold the objects
  * below an entry. The store is open for reading. */
-int copy_fetch(struct copy *c, const char *dir, struct store *s,
+int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 	       const struct entry *e, struct err *err);
 
 /* Stores an entry of another store, with all below it, in `to`; *ret owns its
@@ -88,7 +88,7 @@ struct copy_verify_result {
 
 /* The chain, presence and sizes; with read_data all bytes. 0: intact, 1:
  * damaged. */
-int copy_verify(struct copy *c, const struct copy_verify_options *o,
+int copy_verify(struct copy_store *c, const struct copy_verify_options *o,
 		struct copy_verify_result *ret, struct err *err);
 
 struct copy_prune_result {
@@ -96,9 +96,10 @@ struct copy_prune_result {
 };
 
 /* Deletes the manifests of one namespace but for the newest `keep` (at least
- * 1), by the order of their arrival, and the files that only they need. */
+ * 1), by the order of their arrival, and the files that only they need.
+ * local_fd: as for push_store(). */
 int copy_prune(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
 	       const struct copy_source *source, uint64_t keep, bool dry_run,
-	       struct copy_prune_result *ret, struct err *err);
+	       int local_fd, struct copy_prune_result *ret, struct err *err);
 
 #endif

@@ -90,8 +90,7 @@ int manifest_decode(const void *data, size_t len, struct manifest *ret,
  * a name. sub: "", or "/p", "/s", "/c". */
 char *manifest_space_path(const unsigned char space[SEAL_SPACE_LEN],
 			  const char *sub);
-bool manifest_space_parse(const char *name,
-			  unsigned char ret[SEAL_SPACE_LEN]);
+bool manifest_space_parse(const char *name, unsigned char ret[SEAL_SPACE_LEN]);
 
 /* A file in c/. */
 struct manifest_name {
@@ -108,6 +107,14 @@ struct manifest_names {
  * with free(ret->items). */
 int manifest_list(const struct manifest_place *place,
 		  struct manifest_names *ret, struct err *err);
+
+/* The name of the file that has an item, in p/, s/ or at the top of its
+ * namespace, and that of a manifest in c/. */
+#define MANIFEST_NAME_LEN (2 * SEAL_HASH_LEN + 24)
+void manifest_object_name(const struct manifest_item *item,
+			  char ret[MANIFEST_NAME_LEN]);
+void manifest_file_name(const struct manifest_name *name,
+			char ret[MANIFEST_NAME_LEN]);
 
 /* Reads one manifest. */
 int manifest_read(const struct manifest_place *place,

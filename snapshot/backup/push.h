@@ -23,6 +23,7 @@
 struct push_options {
 	bool dry_run;
 	bool complete; /* also packs whose objects the destination has */
+	const char *home; /* the user's home directory; for recovery */
 	/* Bytes of the store that were sent so far; may be NULL. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *arg;
@@ -30,7 +31,8 @@ struct push_options {
 
 struct push_result {
 	bool nothing; /* the destination has all of it: nothing was written */
-	bool new_space; /* the first backup of this store there, or of a clone */
+	bool new_space; /* the first backup of this store there, or of a clone
+			 */
 	uint64_t number; /* of the manifest */
 	unsigned char space[SEAL_SPACE_LEN];
 	uint64_t snapshots, files; /* snapshots sent; files written */
@@ -41,11 +43,15 @@ struct push_result {
 
 void push_result_free(struct push_result *r);
 
-/* s: open for writing (its lock keeps packs in place). -EBUSY: another backup
- * of this store to this destination is running. */
-int push(struct store *s, struct destination *d,
-	 const unsigned char key[SEAL_KEY_LEN], int local_fd,
-	 const struct push_options *o, struct push_result *ret,
-	 struct err *err);
+/* Locks the directory `local` against other backups and prunes of it. Returns a
+ * descriptor; -EBUSY. */
+int push_lock(int local_fd, const struct destination *d, struct err *err);
+
+/* s: open for reading or writing; a prune waits meanwhile. -EBUSY: another
+ * backup of this store to this destination is running. */
+int push_store(struct store *s, struct destination *d,
+	       const unsigned char key[SEAL_KEY_LEN], int local_fd,
+	       const struct push_options *o, struct push_result *ret,
+	       struct err *err);
 
 #endif

@@ -28,6 +28,11 @@
 #define SEAL_KEY_LEN 32
 #define SEAL_HASH_LEN 32
 #define SEAL_SPACE_LEN 32
+/* Bytes that a file has besides its content, and each frame besides its
+ * share. */
+#define SEAL_OVERHEAD (8 + 24)
+#define SEAL_FRAME_ADDS 17
+#define SEAL_FRAME_LEN ((size_t)1 << 20)
 
 enum seal_kind {
 	SEAL_ROOT = 1,
