@@ -608,6 +608,18 @@ const char *text_moment(struct timestamp when)
 	return out;
 }
 
+const char *text_hex(const void *data, size_t len)
+{
+	const unsigned char *p = data;
+	char *out = next_text_buffer();
+	size_t i;
+
+	*out = '\0';
+	for (i = 0; i < len && 2 * i + 2 < TEXT_BUFFER_LEN; i++)
+		(void)snprintf(out + 2 * i, 3, "%02x", p[i]);
+	return out;
+}
+
 bool text_unhex(unsigned char *to, const char *text, size_t len)
 {
 	size_t i;

@@ -114,5 +114,8 @@ char *text_trim(const char *text, size_t len);
 
 /* The bytes of exactly 2 * len lower-case hex digits; false: other text. */
 bool text_unhex(unsigned char *to, const char *text, size_t len);
+/* The lower-case hex digits of at most 1,000 bytes. Buffers as in text_quote().
+ */
+const char *text_hex(const void *data, size_t len);
 
 #endif

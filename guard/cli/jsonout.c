@@ -102,12 +102,8 @@ void jsonout_number(json_t *object, const char *key, uint64_t number)
 
 void jsonout_origin(json_t *object, const struct snapshot *s)
 {
-	char text[2 * ORIGIN_LEN + 1];
-	size_t i;
-
-	for (i = 0; i < ORIGIN_LEN; i++)
-		(void)snprintf(text + 2 * i, 3, "%02x", s->origin[i]);
-	jsonout_text(object, "origin", s->host ? text : NULL);
+	jsonout_text(object, "origin",
+		     s->host ? text_hex(s->origin, ORIGIN_LEN) : NULL);
 	jsonout_text(object, "host", s->host);
 }
 

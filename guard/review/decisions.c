@@ -117,12 +117,8 @@ static char *unescape(const char *at, size_t len)
 /* Appends the line with its line feed. */
 static void decision_encode(const struct decision *a, struct buf *to)
 {
-	size_t i;
-
-	buf_printf(to, "%c %zu ", a->act, a->root);
-	for (i = 0; i < sizeof(a->key); i++)
-		buf_printf(to, "%02x", a->key[i]);
-	buf_printf(to, " %s ", a->part);
+	buf_printf(to, "%c %zu %s %s ", a->act, a->root,
+		   text_hex(a->key, sizeof(a->key)), a->part);
 	add_escaped(to, a->path);
 	if (a->text) {
 		buf_add_char(to, '\t');

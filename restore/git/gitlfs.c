@@ -121,14 +121,10 @@ static int has_its_hash(struct store *store, const struct entry *e,
 			const char *name, struct err *err)
 {
 	unsigned char sum[SHA256_LEN];
-	char hex[HEX_LEN + 1];
-	size_t i;
 
 	if (compute_sha256(store, &e->content, sum, err) < 0)
 		return err_context(err, "check the run's files of git-lfs");
-	for (i = 0; i < SHA256_LEN; i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", sum[i]);
-	return memcmp(hex, name, HEX_LEN) == 0;
+	return memcmp(text_hex(sum, SHA256_LEN), name, HEX_LEN) == 0;
 }
 
 bool gitlfs_names(struct store *store, const struct buf *text,

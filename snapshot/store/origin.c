@@ -50,9 +50,8 @@ static int save_origin(int root_fd, struct record *r, const char *place,
 int origin_get(int root_fd, unsigned char ret[ORIGIN_LEN], struct err *err)
 {
 	AUTO(record) struct record old = {0}, made = {0};
-	char place[17], id[2 * ORIGIN_LEN + 1];
+	char place[17];
 	struct err ignored;
-	size_t i;
 
 	if (describe_place(root_fd, place, err) < 0)
 		return -err->num;
@@ -61,9 +60,7 @@ int origin_get(int root_fd, unsigned char ret[ORIGIN_LEN], struct err *err)
 	    text_unhex(ret, record_get(&old, "id"), ORIGIN_LEN))
 		return 0;
 	mem_random(ret, ORIGIN_LEN);
-	for (i = 0; i < ORIGIN_LEN; i++)
-		(void)snprintf(id + 2 * i, 3, "%02x", ret[i]);
-	record_set(&made, "id", id);
+	record_set(&made, "id", text_hex(ret, ORIGIN_LEN));
 	return save_origin(root_fd, &made, place, err);
 }
 

@@ -51,12 +51,9 @@ static uint64_t record_check(const struct record *r)
 static int format_write(int fd, const struct format *format, struct err *err)
 {
 	AUTO(record) struct record r = {0};
-	char text[2 * PACK_UUID_LEN + 1], check[24];
-	size_t i;
+	char check[24];
 
-	for (i = 0; i < PACK_UUID_LEN; i++)
-		(void)snprintf(text + 2 * i, 3, "%02x", format->uuid[i]);
-	record_set(&r, "uuid", text);
+	record_set(&r, "uuid", text_hex(format->uuid, PACK_UUID_LEN));
 	record_set(&r, "hash", hash_names[format->hash]);
 	record_set(&r, "chunker", CHUNKER_NAME);
 	record_set(&r, "features-mandatory", KNOWN_FEATURES);

@@ -7,6 +7,7 @@
 
 #include "base/codec.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "snapshot/store/hash.h"
 #include "tests/unit/collision.h"
 #include "tests/unit/storetest.h"
@@ -372,16 +373,13 @@ static void hashes_are_what_they_always_were(void **state)
 					   "27ad1983f6ad39cec12249bcab0fc3c9"};
 	unsigned char hash[HASH_LEN];
 	struct hash_key key;
-	char text[2 * HASH_LEN + 1];
-	int kind, i;
+	int kind;
 
 	(void)state;
 	for (kind = HASH_XXH3_128; kind <= HASH_XXH3_64X2; kind++) {
 		hash_key_make(&key, (enum hash_kind)kind, public_secret);
 		hash_keyed(&key, "guard", 5, hash);
-		for (i = 0; i < HASH_LEN; i++)
-			(void)snprintf(text + 2 * i, 3, "%02x", hash[i]);
-		assert_string_equal(text, want[kind]);
+		assert_string_equal(text_hex(hash, HASH_LEN), want[kind]);
 	}
 }
 
