@@ -1,5 +1,5 @@
 # guard: build, test and install with plain make; `make help` lists the rest.
-PACKAGES = libgit2 liburing libxxhash libseccomp libzstd jansson
+PACKAGES = libgit2 libsodium liburing libxxhash libseccomp libzstd jansson
 PREFIX = /usr/local
 prefix = $(PREFIX)
 # A shell may leave a ~ behind "prefix=" as it is.
@@ -30,9 +30,10 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-missing-field-initializers -Wno-sign-compare
 WERROR ?=
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
-# libgit2 is loaded when it is needed (base/library.h), never linked.
+# Loaded when they are needed (base/library.h), never linked.
+LOADED = libgit2 libsodium
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs \
-	$(filter-out libgit2,$(PACKAGES)) 2>/dev/null)
+	$(filter-out $(LOADED),$(PACKAGES)) 2>/dev/null)
 BASE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DGUARD_VERSION='"$(VERSION)"' \
 	-I. -I$(GENERATED) -pthread $(WARN) $(WERROR) $(PKG_CFLAGS)
 ALL_CFLAGS = $(BASE_CFLAGS) -MMD -MP -ffile-prefix-map=$(CURDIR)=. \

@@ -39,6 +39,15 @@ static const struct library libraries[LIBRARY_COUNT] = {
 			.package = "libncursesw6",
 			.loss = "review asks line by line",
 		},
+	[LIBRARY_LIBSODIUM] =
+		{
+			.name = "libsodium",
+			.soname = "libsodium.so.23",
+			/* Since 1.0.19. */
+			.older = "libsodium.so.26",
+			.package = "libsodium23",
+			.loss = "no backup, and none can be recovered",
+		},
 	[LIBRARY_LIBSYSTEMD] =
 		{
 			.name = "libsystemd",

@@ -102,27 +102,27 @@ void record_set_int(struct record *r, const char *key, int64_t value)
 	record_set(r, key, text);
 }
 
-static void encode_record(const struct record *r, const char *kind, int version,
-			  struct buf *b)
+void record_encode(const struct record *r, const char *kind, int version,
+		   struct buf *to)
 {
 	size_t i;
 
-	buf_printf(b, "guard-%s %d\n", kind, version);
+	buf_printf(to, "guard-%s %d\n", kind, version);
 	for (i = 0; i < r->count; i++) {
 		const char *value = r->items[i].value;
 
-		buf_printf(b, "%s=", r->items[i].key);
+		buf_printf(to, "%s=", r->items[i].key);
 		for (; *value; value++) {
 			if (*value == '\n')
-				buf_add_text(b, "\\n");
+				buf_add_text(to, "\\n");
 			else if (*value == '\r')
-				buf_add_text(b, "\\r");
+				buf_add_text(to, "\\r");
 			else if (*value == '\\')
-				buf_add_text(b, "\\\\");
+				buf_add_text(to, "\\\\");
 			else
-				buf_add_char(b, *value);
+				buf_add_char(to, *value);
 		}
-		buf_add_char(b, '\n');
+		buf_add_char(to, '\n');
 	}
 }
 
@@ -132,7 +132,7 @@ int record_save(int dirfd, const char *name, const char *kind, int version,
 {
 	AUTO(buf) struct buf b = {0};
 
-	encode_record(r, kind, version, &b);
+	record_encode(r, kind, version, &b);
 	return atomic_write(dirfd, name, b.data, b.len, 0600, how, err);
 }
 
@@ -141,11 +141,11 @@ int record_put(int dirfd, const char *name, const char *kind, int version,
 {
 	AUTO(buf) struct buf b = {0};
 
-	encode_record(r, kind, version, &b);
+	record_encode(r, kind, version, &b);
 	return atomic_set_write(to, dirfd, name, b.data, b.len, 0600, err);
 }
 
-/* Reverses the escapes of encode_record() in place; false for an invalid
+/* Reverses the escapes of record_encode() in place; false for an invalid
  * backslash. */
 static bool unescape_record_value(char *value)
 {
@@ -205,19 +205,16 @@ int record_set_aside(int dirfd, const char *name, struct err *err)
 		    text_quote(name), text_quote(aside));
 }
 
-int record_load(int dirfd, const char *name, const char *kind, int version,
-		struct record *ret, struct err *err)
+int record_decode(struct buf *bytes, const char *name, const char *kind,
+		  int version, struct record *ret, struct err *err)
 {
 	AUTO(record) struct record r = {0};
-	AUTO(buf) struct buf b = {0};
 	auto_free char *head = mem_printf("guard-%s ", kind);
-	char *text, *rest;
+	char *text = (char *)(uintptr_t)buf_text(bytes), *rest;
 	long found;
 
-	if (fd_slurp_at(dirfd, name, RECORD_MAX, &b, err) < 0)
-		return -err->num;
-	text = (char *)(uintptr_t)buf_text(&b);
-	if (strlen(text) != b.len || strncmp(text, head, strlen(head)) != 0)
+	if (strlen(text) != bytes->len ||
+	    strncmp(text, head, strlen(head)) != 0)
 		return fail(err, EBADMSG, "%s is not a %s record",
 			    text_quote(name), kind);
 	found = strtol(text + strlen(head), &rest, 10);
@@ -232,4 +229,14 @@ int record_load(int dirfd, const char *name, const char *kind, int version,
 		return fail(err, EBADMSG, "%s is damaged", text_quote(name));
 	*ret = TAKE(r);
 	return 0;
+}
+
+int record_load(int dirfd, const char *name, const char *kind, int version,
+		struct record *ret, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+
+	if (fd_slurp_at(dirfd, name, RECORD_MAX, &b, err) < 0)
+		return -err->num;
+	return record_decode(&b, name, kind, version, ret, err);
 }

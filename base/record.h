@@ -16,6 +16,7 @@
 
 #include "base/atomic.h"
 #include "base/err.h"
+#include "base/mem.h"
 
 struct record_item {
 	char *key, *value;
@@ -34,6 +35,12 @@ void record_free(struct record *r);
  * another kind. *ret must be freed with record_free(). */
 int record_load(int dirfd, const char *name, const char *kind, int version,
 		struct record *ret, struct err *err);
+/* The same of a file's bytes, which are changed. name: for messages. */
+int record_decode(struct buf *bytes, const char *name, const char *kind,
+		  int version, struct record *ret, struct err *err);
+/* Appends the bytes of the file. */
+void record_encode(const struct record *r, const char *kind, int version,
+		   struct buf *to);
 /* Writes the record by atomic_write() with mode 0600. */
 int record_save(int dirfd, const char *name, const char *kind, int version,
 		const struct record *r, enum atomic_durability how,

@@ -6,13 +6,13 @@
  *	guard-copy 1
  *	id=<32 hex digits>
  *	slot=passphrase <memory> <passes> <salt> <nonce> <sealed key>
- *	slot=sheet 0 0 <salt> <nonce> <sealed key>
- *	check=<16 hex digits>
+ *	slot=sheet 8192 1 <salt> <nonce> <sealed key>
+ *	check=<16 hex digits>	XXH3-64 of the text before; the last line
  *
  * The recovery sheet is nine words of five letters, each 16 bits: 128 random
  * bits and a check. Words are read in any case, with blanks or dashes between
- * them. A sheet needs no Argon2id: nobody guesses 128 bits; its key is made
- * with the least parameters.
+ * them. 128 bits cannot be guessed: their key is made with the least parameters
+ * of Argon2id.
  */
 #ifndef GUARD_SNAPSHOT_BACKUP_KEYFILE_H
 #define GUARD_SNAPSHOT_BACKUP_KEYFILE_H

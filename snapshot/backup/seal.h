@@ -15,7 +15,8 @@
  * without the key can check it, too. The same content sealed twice has two
  * hashes: the header is random.
  *
- * Order of calls: seal_init() once; new, any number of add or read, end, free.
+ * Order of calls: new, any number of add or read, end, free. libsodium is loaded
+ * at the first call; an early seal_init() reports that it is missing.
  */
 #ifndef GUARD_SNAPSHOT_BACKUP_SEAL_H
 #define GUARD_SNAPSHOT_BACKUP_SEAL_H
@@ -41,7 +42,8 @@ enum seal_kind {
 	SEAL_MANIFEST = 4,
 };
 
-/* Loads libsodium. -ENOPKG: it is missing; the text names the package. */
+/* Loads libsodium, as the functions with an err below do. -ENOPKG: it is
+ * missing; the text names the package. */
 int seal_init(struct err *err);
 
 struct seal_writer;

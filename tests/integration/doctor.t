@@ -152,7 +152,7 @@ done
 # --- libraries that are loaded when they are needed ---
 # no-LIBRARY: guard with an empty file in place of the library.
 guard doctor >"$T/doctor"
-for library in libgit2 libarchive libcrypto ncursesw libsystemd; do
+for library in libgit2 libarchive libcrypto ncursesw libsodium libsystemd; do
 	soname=$(sed -n "s/^ok *$library *//p" "$T/doctor")
 	mkdir "$T/without-$library"
 	: >"$T/without-$library/$soname"

@@ -1,0 +1,339 @@
+#include "snapshot/backup/seal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/library.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define STREAM(name) crypto_secretstream_xchacha20poly1305_##name
+#define AEAD(name) crypto_aead_xchacha20poly1305_ietf_##name
+
+#define MAGIC "GUARDSL1"
+#define MAGIC_LEN (sizeof(MAGIC) - 1)
+#define SEALED_FRAME_LEN (SEAL_FRAME_LEN + SEAL_FRAME_ADDS)
+
+_Static_assert(SEAL_OVERHEAD == MAGIC_LEN + STREAM(HEADERBYTES), "header");
+_Static_assert(SEAL_FRAME_ADDS == STREAM(ABYTES), "frame");
+
+#define CALLS(X)                                                               \
+	X(sodium_init)                                                         \
+	X(STREAM(init_push))                                                   \
+	X(STREAM(push))                                                        \
+	X(STREAM(init_pull))                                                   \
+	X(STREAM(pull))                                                        \
+	X(AEAD(encrypt))                                                       \
+	X(AEAD(decrypt))                                                       \
+	X(crypto_hash_sha256_init)                                             \
+	X(crypto_hash_sha256_update)                                           \
+	X(crypto_hash_sha256_final)                                            \
+	X(crypto_pwhash)
+
+static struct {
+#define MEMBER(name) __typeof__(name) *name;
+	CALLS(MEMBER)
+#undef MEMBER
+} lib;
+static struct err failed; /* num 0: loaded */
+
+static void load_libsodium(void)
+{
+	static const struct library_symbol symbols[] = {
+#define SYMBOL(name) {#name, offsetof(__typeof__(lib), name)},
+#define SYMBOLS(name) SYMBOL(name)
+		CALLS(SYMBOLS)
+#undef SYMBOLS
+#undef SYMBOL
+	};
+
+	/* It also selects the code for this processor. */
+	if (library_load(LIBRARY_LIBSODIUM, symbols, ARRAY_SIZE(symbols), &lib,
+			 &failed) == 0 &&
+	    lib.sodium_init() < 0)
+		(void)fail(&failed, EIO, "libsodium finds no random bytes");
+}
+
+int seal_init(struct err *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, load_libsodium);
+	if (!failed.num)
+		return 0;
+	*err = failed;
+	return -err->num;
+}
+
+/* The additional data of all frames of a file. */
+struct seal_place {
+	unsigned char bytes[1 + SEAL_SPACE_LEN];
+};
+
+static struct seal_place make_place(enum seal_kind kind,
+				    const unsigned char space[SEAL_SPACE_LEN])
+{
+	struct seal_place place = {{(unsigned char)kind}};
+
+	memcpy(place.bytes + 1, space, SEAL_SPACE_LEN);
+	return place;
+}
+
+/* --- writing --- */
+
+struct seal_writer {
+	int fd;
+	crypto_secretstream_xchacha20poly1305_state stream;
+	crypto_hash_sha256_state hash;
+	uint64_t written;
+	struct seal_place place;
+	size_t len; /* of content that is not written yet */
+	unsigned char content[SEAL_FRAME_LEN], sealed[SEALED_FRAME_LEN];
+};
+
+static int write_bytes(struct seal_writer *w, const void *data, size_t len,
+		       struct err *err)
+{
+	if (fd_write(w->fd, data, len) < 0)
+		return fail_errno(err, "write a sealed file");
+	(void)lib.crypto_hash_sha256_update(&w->hash, data, len);
+	w->written += len;
+	return 0;
+}
+
+static int write_frame(struct seal_writer *w, unsigned char tag,
+		       struct err *err)
+{
+	unsigned long long len;
+
+	(void)lib.STREAM(push)(&w->stream, w->sealed, &len, w->content, w->len,
+			       w->place.bytes, sizeof(w->place.bytes), tag);
+	w->len = 0;
+	return write_bytes(w, w->sealed, len, err);
+}
+
+int seal_writer_new(int fd, const unsigned char key[SEAL_KEY_LEN],
+		    enum seal_kind kind,
+		    const unsigned char space[SEAL_SPACE_LEN],
+		    struct seal_writer **ret, struct err *err)
+{
+	AUTO(seal_writer) struct seal_writer *w = NULL;
+	unsigned char header[SEAL_OVERHEAD] = MAGIC;
+
+	if (seal_init(err) < 0)
+		return -err->num;
+	w = mem_alloc(sizeof(*w));
+	w->fd = fd;
+	w->place = make_place(kind, space);
+	w->written = 0;
+	w->len = 0;
+	(void)lib.crypto_hash_sha256_init(&w->hash);
+	(void)lib.STREAM(init_push)(&w->stream, header + MAGIC_LEN, key);
+	if (write_bytes(w, header, sizeof(header), err) < 0)
+		return -err->num;
+	*ret = TAKE(w);
+	return 0;
+}
+
+int seal_writer_add(struct seal_writer *w, const void *data, size_t len,
+		    struct err *err)
+{
+	const unsigned char *at = data;
+
+	while (len) {
+		size_t n = SEAL_FRAME_LEN - w->len < len
+				   ? SEAL_FRAME_LEN - w->len
+				   : len;
+
+		memcpy(w->content + w->len, at, n);
+		w->len += n;
+		at += n;
+		len -= n;
+		if (w->len == SEAL_FRAME_LEN && write_frame(w, 0, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+int seal_writer_end(struct seal_writer *w,
+		    unsigned char ret_hash[SEAL_HASH_LEN], uint64_t *ret_len,
+		    struct err *err)
+{
+	if (write_frame(w, STREAM(TAG_FINAL), err) < 0)
+		return -err->num;
+	(void)lib.crypto_hash_sha256_final(&w->hash, ret_hash);
+	*ret_len = w->written;
+	return 0;
+}
+
+void seal_writer_free(struct seal_writer **w)
+{
+	if (*w)
+		explicit_bzero(&(*w)->stream, sizeof((*w)->stream));
+	free(*w);
+	*w = NULL;
+}
+
+/* --- reading --- */
+
+struct seal_reader {
+	int fd;
+	crypto_secretstream_xchacha20poly1305_state stream;
+	struct seal_place place;
+	bool ended, damaged;
+	size_t at, len; /* the content that was not returned yet */
+	unsigned char content[SEAL_FRAME_LEN], sealed[SEALED_FRAME_LEN];
+};
+
+int seal_reader_new(int fd, const unsigned char key[SEAL_KEY_LEN],
+		    enum seal_kind kind,
+		    const unsigned char space[SEAL_SPACE_LEN],
+		    struct seal_reader **ret, struct err *err)
+{
+	AUTO(seal_reader) struct seal_reader *r = NULL;
+	unsigned char header[SEAL_OVERHEAD];
+	ssize_t n;
+
+	if (seal_init(err) < 0)
+		return -err->num;
+	n = fd_read(fd, header, sizeof(header));
+	if (n < 0)
+		return fail_errno(err, "read a sealed file");
+	if (n < (ssize_t)sizeof(header) ||
+	    memcmp(header, MAGIC, MAGIC_LEN) != 0)
+		return fail(err, EBADMSG, "no sealed file of guard");
+	r = mem_alloc(sizeof(*r));
+	r->fd = fd;
+	r->place = make_place(kind, space);
+	r->ended = r->damaged = false;
+	r->at = r->len = 0;
+	(void)lib.STREAM(init_pull)(&r->stream, header + MAGIC_LEN, key);
+	*ret = TAKE(r);
+	return 0;
+}
+
+/* A frame that is not full is the last one, because the file ends there. After
+ * damage no frame is read any more: a later one may be authentic again. */
+static int read_frame(struct seal_reader *r, struct err *err)
+{
+	ssize_t n =
+		r->damaged ? 0 : fd_read(r->fd, r->sealed, sizeof(r->sealed));
+	unsigned long long len;
+	unsigned char tag;
+
+	if (n < 0)
+		return fail_errno(err, "read a sealed file");
+	r->ended = n < (ssize_t)sizeof(r->sealed);
+	r->damaged =
+		n < (ssize_t)SEAL_FRAME_ADDS ||
+		lib.STREAM(pull)(&r->stream, r->content, &len, &tag, r->sealed,
+				 (unsigned long long)n, r->place.bytes,
+				 sizeof(r->place.bytes)) != 0 ||
+		tag != (r->ended ? STREAM(TAG_FINAL) : 0);
+	if (r->damaged) {
+		r->ended = false;
+		return fail(err, EBADMSG,
+			    "the file is damaged, cut or in the wrong place, "
+			    "or another key sealed it");
+	}
+	r->at = 0;
+	r->len = len;
+	return 0;
+}
+
+int seal_reader_read(struct seal_reader *r, void *to, size_t len, size_t *ret,
+		     struct err *err)
+{
+	unsigned char *at = to;
+	size_t left = len;
+
+	while (left) {
+		size_t n = r->len - r->at < left ? r->len - r->at : left;
+
+		memcpy(at, r->content + r->at, n);
+		r->at += n;
+		at += n;
+		left -= n;
+		if (!left || r->ended)
+			break;
+		if (read_frame(r, err) < 0)
+			return -err->num;
+	}
+	*ret = len - left;
+	return 0;
+}
+
+void seal_reader_free(struct seal_reader **r)
+{
+	if (*r)
+		explicit_bzero(&(*r)->stream, sizeof((*r)->stream));
+	free(*r);
+	*r = NULL;
+}
+
+int seal_hash_file(int fd, unsigned char ret_hash[SEAL_HASH_LEN],
+		   uint64_t *ret_len, struct err *err)
+{
+	auto_free unsigned char *bytes = mem_alloc(SEAL_FRAME_LEN);
+	crypto_hash_sha256_state hash;
+	uint64_t len = 0;
+	ssize_t n;
+
+	if (seal_init(err) < 0)
+		return -err->num;
+	(void)lib.crypto_hash_sha256_init(&hash);
+	while ((n = fd_pread(fd, bytes, SEAL_FRAME_LEN, len)) > 0) {
+		(void)lib.crypto_hash_sha256_update(&hash, bytes, (size_t)n);
+		len += (uint64_t)n;
+	}
+	if (n < 0)
+		return fail_errno(err, "read a sealed file");
+	(void)lib.crypto_hash_sha256_final(&hash, ret_hash);
+	*ret_len = len;
+	return 0;
+}
+
+/* --- keys --- */
+
+int seal_derive_key(const char *passphrase,
+		    const unsigned char salt[SEAL_SALT_LEN], uint64_t memory,
+		    uint64_t passes, unsigned char ret[SEAL_KEY_LEN],
+		    struct err *err)
+{
+	if (seal_init(err) < 0)
+		return -err->num;
+	if (lib.crypto_pwhash(ret, SEAL_KEY_LEN, passphrase, strlen(passphrase),
+			      salt, passes, memory,
+			      crypto_pwhash_ALG_ARGON2ID13) != 0)
+		return fail_errno(err,
+				  "make a key of the passphrase, with %s "
+				  "of memory",
+				  text_size(memory));
+	return 0;
+}
+
+void seal_wrap_key(const unsigned char with[SEAL_KEY_LEN],
+		   const unsigned char nonce[SEAL_NONCE_LEN],
+		   const unsigned char key[SEAL_KEY_LEN],
+		   unsigned char ret[SEAL_WRAPPED_LEN])
+{
+	(void)lib.AEAD(encrypt)(ret, NULL, key, SEAL_KEY_LEN, NULL, 0, NULL,
+				nonce, with);
+}
+
+int seal_unwrap_key(const unsigned char with[SEAL_KEY_LEN],
+		    const unsigned char nonce[SEAL_NONCE_LEN],
+		    const unsigned char wrapped[SEAL_WRAPPED_LEN],
+		    unsigned char ret[SEAL_KEY_LEN], struct err *err)
+{
+	if (lib.AEAD(decrypt)(ret, NULL, NULL, wrapped, SEAL_WRAPPED_LEN, NULL,
+			      0, nonce, with) != 0)
+		return fail(err, EACCES, "another key sealed this key");
+	return 0;
+}
