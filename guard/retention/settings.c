@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/parse.h"
@@ -33,6 +34,8 @@ void settings_init(struct settings *s)
 void settings_free(struct settings *s)
 {
 	mem_list_free(&s->keep_tags);
+	mem_list_free(&s->backups);
+	free(TAKE(s->backup_command));
 }
 
 bool settings_keep_any(const struct settings *s)
@@ -151,6 +154,18 @@ int settings_set(struct settings *s, const char *key, const char *value,
 		s->auto_prune = yes;
 		return 1;
 	}
+	if (strcmp(key, "backup") == 0) {
+		if (value[0] != '/')
+			return fail(err, EINVAL, "%s is no absolute path",
+				    text_quote(value));
+		mem_list_add(&s->backups, value);
+		return 1;
+	}
+	if (strcmp(key, "backup-command") == 0) {
+		free(s->backup_command);
+		s->backup_command = *value ? mem_strdup(value) : NULL;
+		return 1;
+	}
 	if (strcmp(key, "keep-tag") == 0) {
 		if (!parse_is_word(value))
 			return fail(err, EINVAL,
@@ -175,14 +190,15 @@ int settings_set(struct settings *s, const char *key, const char *value,
 	return 1;
 }
 
-/* "key = value # comment" */
+/* "key = value # comment"; a path or a command may have a '#'. */
 static int set_line(struct settings *s, char *line, struct err *err)
 {
 	auto_free char *key = NULL, *value = NULL;
 	char *equals;
 	int got;
 
-	line[strcspn(line, "#")] = '\0';
+	if (strncmp(line + strspn(line, " \t"), "backup", 6) != 0)
+		line[strcspn(line, "#")] = '\0';
 	equals = strchr(line, '=');
 	key = text_trim(line, strcspn(line, "="));
 	if (!equals && !*key)
@@ -198,8 +214,39 @@ static int set_line(struct settings *s, char *line, struct err *err)
 		   : fail(err, EINVAL,
 			  "no such setting: %s; use keep-last, -within, "
 			  "-hourly, -daily, -weekly, -monthly, -yearly, -tag, "
-			  "max-size, min-free, auto-prune or ask-above",
+			  "max-size, min-free, auto-prune, ask-above, "
+			  "backup or backup-command",
 			  text_quote(key));
+}
+
+int settings_change(const struct state *state, const char *key,
+		    const char *value, bool on, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0}, to = {0};
+	auto_free char *wanted = mem_printf("%s=%s", key, value);
+	int got = fd_slurp_at(state->fd, CONFIG, CONFIG_MAX, &bytes, err);
+	const char *at = buf_text(&bytes);
+
+	if (got < 0 && got != -ENOENT)
+		return got;
+	while (*at) {
+		size_t len = strcspn(at, "\n"), key_len = strcspn(at, "=\n");
+		auto_free char *name = text_trim(at, key_len);
+		auto_free char *rest =
+			text_trim(at + key_len + (key_len < len),
+				  len - key_len - (key_len < len));
+		auto_free char *line = mem_printf("%s=%s", name, rest);
+
+		if (strcmp(line, wanted) != 0)
+			buf_add(&to, at, len), buf_add_char(&to, '\n');
+		at += len + (at[len] == '\n');
+	}
+	if (on)
+		buf_printf(&to, "%s = %s\n", key, value);
+	return buf_same(&bytes, &to)
+		       ? 0
+		       : atomic_write(state->fd, CONFIG, to.data, to.len, 0600,
+				      ATOMIC_DURABLE, err);
 }
 
 int settings_load(const struct state *state, struct settings *ret,

@@ -11,6 +11,10 @@
  *	auto-prune = yes | no
  *	ask-above = 4G | 200000 files | no
  *				may be there twice
+ *	backup = DIR		after snapshots; may be there several times
+ *	backup-command = CMD	after each backup
+ *
+ * A '#' in the values of the last two is part of them.
  *
  * The rules have the names and meanings of the options of `guard prune`.
  */
@@ -33,6 +37,8 @@ struct settings {
 	/* A larger directory outside of the home that is no git repository is
 	 * not stored beside a run; 0: any. */
 	uint64_t ask_bytes, ask_files;
+	char **backups; /* absolute paths */
+	char *backup_command;
 };
 
 /* The default ones. */
@@ -50,6 +56,10 @@ int settings_load(const struct state *state, struct settings *ret,
  */
 int settings_set(struct settings *s, const char *key, const char *value,
 		 struct err *err);
+
+/* Adds the line "key = value" to the file, or removes all of them. */
+int settings_change(const struct state *state, const char *key,
+		    const char *value, bool on, struct err *err);
 
 struct store;
 /* Lets the store stop where the settings say. */

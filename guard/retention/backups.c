@@ -1,0 +1,560 @@
+#include "guard/retention/backups.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/child.h"
+#include "base/fd.h"
+#include "base/lock.h"
+#include "base/path.h"
+#include "base/record.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "guard/retention/settings.h"
+#include "guard/state/background.h"
+
+#define BACKUPS "backups"
+#define KEY "key"
+#define RECORD "record"
+#define RECORD_KIND "backup"
+#define SUCCESS "success"
+#define UNSENT "unsent"
+#define UNSENT_MAX ((size_t)256 << 20)
+#define LOCK "sending"
+/* Two slots are less than 1 KiB. */
+#define KEYFILE_MAX ((size_t)64 << 10)
+
+/* Lock file of the backups in the background; its mtime is the time of the
+ * last one. */
+#define STAMP "last-backup"
+#define INTERVAL 900
+
+/* --- what is remembered --- */
+
+void backups_free(struct backups *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i++) {
+		free(b->items[i].path);
+		free(b->items[i].failure);
+		explicit_bzero(b->items[i].key, SEAL_KEY_LEN);
+	}
+	VEC_FREE(b);
+}
+
+/* The name of its directory, in the state. */
+static char *backup_dir_name(const unsigned char id[KEYFILE_ID_LEN])
+{
+	return mem_printf(BACKUPS "/%s", text_hex(id, KEYFILE_ID_LEN));
+}
+
+int backups_open_dir(const struct state *state,
+		     const unsigned char id[KEYFILE_ID_LEN], struct err *err)
+{
+	auto_free char *name = backup_dir_name(id);
+	int fd = fd_open_dir(state->fd, name);
+
+	return fd < 0 ? fail_errno(err, "%s/%s", state->path, name) : fd;
+}
+
+static void load_backup(int backups_fd, const char *name, struct backups *to)
+{
+	auto_close int dir = fd_open_dir(backups_fd, name);
+	AUTO(record) struct record r = {0};
+	AUTO(buf) struct buf key = {0};
+	struct backup b = {0};
+	const char *path, *space;
+	struct err ignored;
+	struct stat st;
+
+	if (dir < 0 || !text_unhex(b.id, name, sizeof(b.id)) ||
+	    record_load(dir, RECORD, RECORD_KIND, 1, &r, &ignored) < 0 ||
+	    fd_slurp_at(dir, KEY, sizeof(b.key), &key, &ignored) < 0 ||
+	    key.len != sizeof(b.key))
+		return;
+	path = record_get(&r, "path");
+	space = record_get(&r, "space");
+	if (!path || path[0] != '/')
+		return;
+	memcpy(b.key, key.data, key.len);
+	explicit_bzero(key.data, key.len);
+	b.path = mem_strdup(path);
+	if (space && manifest_space_parse(space, b.space))
+		b.number = (uint64_t)record_get_int(&r, "number");
+	b.failure = mem_strdup(record_get(&r, "failure"));
+	if (fstatat(dir, SUCCESS, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		b.time = st.st_mtime;
+	b.unsent = fd_exists(dir, UNSENT);
+	*VEC_ADD(to) = b;
+}
+
+int backups_load(const struct state *state, struct backups *ret,
+		 struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = fd_open_dir(state->fd, BACKUPS);
+	size_t i;
+
+	if (fd < 0)
+		return errno == ENOENT
+			       ? 0
+			       : fail_errno(err, "%s/" BACKUPS, state->path);
+	if (dirlist_read(fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++)
+		load_backup(fd, list.items[i].name, ret);
+	return 0;
+}
+
+struct backup *backups_find(const struct backups *b, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i++)
+		if (strcmp(b->items[i].path, path) == 0)
+			return &b->items[i];
+	return NULL;
+}
+
+struct backup *backups_find_id(const struct backups *b,
+			       const unsigned char id[KEYFILE_ID_LEN])
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i++)
+		if (memcmp(b->items[i].id, id, KEYFILE_ID_LEN) == 0)
+			return &b->items[i];
+	return NULL;
+}
+
+int backups_key(const struct state *state,
+		const unsigned char id[KEYFILE_ID_LEN],
+		unsigned char ret_key[SEAL_KEY_LEN], struct err *err)
+{
+	AUTO(backups) struct backups known = {0};
+	const struct backup *b;
+
+	if (backups_load(state, &known, err) < 0)
+		return -err->num;
+	b = backups_find_id(&known, id);
+	if (!b)
+		return fail(err, ENOENT, "its key is not known");
+	memcpy(ret_key, b->key, SEAL_KEY_LEN);
+	return 0;
+}
+
+bool backups_space(const struct state *state,
+		   const unsigned char key[SEAL_KEY_LEN],
+		   unsigned char ret[SEAL_SPACE_LEN])
+{
+	AUTO(backups) struct backups known = {0};
+	struct err ignored;
+	size_t i;
+
+	(void)backups_load(state, &known, &ignored);
+	for (i = 0; i < known.count; i++) {
+		const struct backup *b = &known.items[i];
+
+		if (!b->number || memcmp(b->key, key, SEAL_KEY_LEN) != 0)
+			continue;
+		memcpy(ret, b->space, SEAL_SPACE_LEN);
+		return true;
+	}
+	return false;
+}
+
+int backups_read_keyfile(const struct destination *d, struct buf *ret,
+			 unsigned char ret_id[KEYFILE_ID_LEN], struct err *err)
+{
+	auto_close int fd = destination_read(d, "", KEYFILE_NAME, err);
+
+	if (fd < 0)
+		return fd;
+	if (fd_slurp(fd, KEYFILE_MAX, ret, err) < 0 ||
+	    keyfile_read_id(ret, ret_id, err) < 0)
+		return err_context(err, "%s/" KEYFILE_NAME, d->path);
+	return 0;
+}
+
+int backups_remember(const struct state *state, const struct destination *d,
+		     const unsigned char key[SEAL_KEY_LEN], struct err *err)
+{
+	unsigned char id[KEYFILE_ID_LEN];
+	AUTO(buf) struct buf keyfile = {0};
+	AUTO(record) struct record r = {0};
+	auto_free char *name = NULL;
+	auto_close int dir = -1;
+	int got;
+
+	if (backups_read_keyfile(d, &keyfile, id, err) < 0)
+		return -err->num;
+	name = backup_dir_name(id);
+	(void)mkdirat(state->fd, BACKUPS, 0700);
+	(void)mkdirat(state->fd, name, 0700);
+	dir = backups_open_dir(state, id, err);
+	if (dir < 0)
+		return dir;
+	got = record_load(dir, RECORD, RECORD_KIND, 1, &r, err);
+	if (got == -EPROTO)
+		return got;
+	record_set(&r, "path", d->path);
+	return atomic_write(dir, KEY, key, SEAL_KEY_LEN, 0400, ATOMIC_DURABLE,
+			    err) < 0
+		       ? -err->num
+		       : record_save(dir, RECORD, RECORD_KIND, 1, &r,
+				     ATOMIC_DURABLE, err);
+}
+
+int backups_forget(const struct state *state, const char *path, struct err *err)
+{
+	AUTO(backups) struct backups known = {0};
+	size_t i;
+	int count = 0;
+
+	if (backups_load(state, &known, err) < 0)
+		return -err->num;
+	for (i = 0; i < known.count; i++) {
+		auto_free char *name = backup_dir_name(known.items[i].id);
+
+		if (strcmp(known.items[i].path, path) != 0)
+			continue;
+		if (dirtree_remove(state->fd, name, err) < 0)
+			return err_context(err, "%s", state->path);
+		count++;
+	}
+	return count;
+}
+
+char **backups_private_paths(const struct state *state, const char *root)
+{
+	AUTO(backups) struct backups known = {0};
+	char **paths = NULL;
+	struct err ignored;
+	size_t i;
+
+	mem_list_add(&paths, state->path);
+	(void)backups_load(state, &known, &ignored);
+	for (i = 0; i < known.count; i++) {
+		const struct backup *b = &known.items[i];
+		auto_free char *space = manifest_space_path(b->space, "");
+		auto_free char *files = path_join(b->path, space);
+		auto_free char *keyfile = path_join(b->path, KEYFILE_NAME);
+
+		if (!path_below(root, b->path) &&
+		    !(state->home && path_below(state->home, b->path))) {
+			mem_list_add(&paths, b->path);
+			continue;
+		}
+		mem_list_add(&paths, keyfile);
+		mem_list_add(&paths, files);
+	}
+	return paths;
+}
+
+/* --- one backup --- */
+
+int backups_open(const struct backups *b, const char *path,
+		 struct destination *ret_destination, struct buf *ret_keyfile,
+		 struct backup **ret, struct err *err)
+{
+	unsigned char id[KEYFILE_ID_LEN];
+	int got;
+
+	if (destination_open(path, ret_destination, err) < 0 ||
+	    seal_init(err) < 0)
+		return -err->num;
+	got = backups_read_keyfile(ret_destination, ret_keyfile, id, err);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	if (got < 0 && backups_find(b, path))
+		return fail(err, ENODEV,
+			    "%s has no file " KEYFILE_NAME
+			    ": mount its disk; to begin anew there, run guard "
+			    "backup --forget %s first",
+			    text_quote(path), text_shell(path));
+	*ret = got < 0 ? NULL : backups_find_id(b, id);
+	return 0;
+}
+
+/* Changes a value of the record; whether it was another one. */
+static bool change_record(struct record *r, const char *key, const char *value)
+{
+	const char *had = record_get(r, key);
+
+	if (had && value ? strcmp(had, value) == 0 : had == value)
+		return false;
+	record_set(r, key, value);
+	return true;
+}
+
+static void note_failure(int dir, struct record *r, const char *text)
+{
+	struct err ignored;
+
+	if (change_record(r, "failure", text))
+		(void)record_save(dir, RECORD, RECORD_KIND, 1, r,
+				  ATOMIC_DURABLE, &ignored);
+}
+
+/* The paths of all files of the namespace, the newest manifest last. */
+static int list_all_paths(const struct destination *d,
+			  const unsigned char space[SEAL_SPACE_LEN],
+			  struct names *to, struct err *err)
+{
+	static const char *const parts[] = {"", "/p", "/s", "/c"};
+	size_t i, k;
+
+	names_add(to, KEYFILE_NAME);
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		auto_free char *dir = manifest_space_path(space, parts[i]);
+		AUTO(dirlist) struct dirlist list = {0};
+
+		if (destination_list(d, dir, &list, err) < 0)
+			return -err->num;
+		for (k = 0; k < list.count; k++)
+			if (list.items[k].type == DT_REG)
+				*VEC_ADD(to) =
+					path_join(dir, list.items[k].name);
+	}
+	return 0;
+}
+
+/* Adds the paths in the file `unsent` that a prune has left there. */
+static int load_unsent(int dir, const struct destination *d, struct names *to,
+		       struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+	int got = fd_slurp_at(dir, UNSENT, UNSENT_MAX, &bytes, err);
+	const char *at = buf_text(&bytes);
+
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	while (*at) {
+		size_t len = strcspn(at, "\n");
+		auto_free char *path = mem_strndup(at, len);
+
+		if (fd_exists(d->fd, path))
+			names_add(to, path);
+		at += len + (at[len] == '\n');
+	}
+	return 0;
+}
+
+/* The paths that the command has not taken: *to; they are in the file `unsent`
+ * on return. A backup between, without a command or ended by a crash, has left
+ * no paths: then all files of the namespace. */
+static int collect_unsent(int dir, const struct record *r,
+			  const struct destination *d,
+			  const struct push_result *pushed, struct names *to,
+			  struct err *err)
+{
+	uint64_t listed = (uint64_t)record_get_int(r, "listed");
+	bool known = listed && !pushed->new_space &&
+		     listed == pushed->number - !pushed->nothing;
+	AUTO(buf) struct buf bytes = {0};
+	size_t i;
+
+	if (known ? load_unsent(dir, d, to, err) < 0
+		  : list_all_paths(d, pushed->space, to, err) < 0)
+		return -err->num;
+	for (i = 0; known && i < pushed->paths.count; i++)
+		names_add(to, pushed->paths.items[i]);
+	for (i = 0; i < to->count; i++)
+		buf_printf(&bytes, "%s\n", to->items[i]);
+	return to->count ? atomic_write(dir, UNSENT, bytes.data, bytes.len,
+					0600, ATOMIC_DURABLE, err)
+			 : 0;
+}
+
+static int run_backup_command(int dir, const struct destination *d,
+			      const char *command, struct err *err)
+{
+	auto_close int paths = openat(dir, UNSENT, O_RDONLY | O_CLOEXEC);
+	pid_t pid;
+	int status;
+
+	if (paths < 0)
+		return fail_errno(err, "open the list of files");
+	(void)fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		if (fchdir(d->fd) == 0 && dup2(paths, STDIN_FILENO) >= 0 &&
+		    dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 &&
+		    setenv("GUARD_BACKUP_DIR", d->path, 1) == 0)
+			(void)execl("/bin/sh", "sh", "-c", command,
+				    (char *)NULL);
+		_exit(127);
+	}
+	status = child_wait(pid);
+	if (status == 0) {
+		(void)unlinkat(dir, UNSENT, 0);
+		return 0;
+	}
+	return fail(
+		err, ECHILD,
+		"%s: backup-command failed (%s %d): the next backup "
+		"passes these files to it again",
+		text_quote(d->path), WIFSIGNALED(status) ? "signal" : "status",
+		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* After a push. */
+static int finish_backup(int dir, struct record *r, const struct destination *d,
+			 const char *command, const struct push_result *pushed,
+			 struct err *err)
+{
+	auto_free char *number = mem_printf("%" PRIu64, pushed->number);
+	auto_free char *space = manifest_space_path(pushed->space, "");
+	auto_close int success =
+		openat(dir, SUCCESS,
+		       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	AUTO(names) struct names unsent = {0};
+	bool changed;
+
+	if (success >= 0)
+		(void)futimens(success, NULL);
+	if (command && collect_unsent(dir, r, d, pushed, &unsent, err) < 0)
+		return -err->num;
+	changed = change_record(r, "number", number);
+	changed |= change_record(r, "space", space);
+	changed |= change_record(r, "failure", NULL);
+	if (command)
+		changed |= change_record(r, "listed", number);
+	else
+		(void)unlinkat(dir, UNSENT, 0);
+	if (changed && record_save(dir, RECORD, RECORD_KIND, 1, r,
+				   ATOMIC_DURABLE, err) < 0)
+		return -err->num;
+	if (!unsent.count || run_backup_command(dir, d, command, err) == 0)
+		return 0;
+	note_failure(dir, r, err->text);
+	return 1;
+}
+
+int backups_send(const struct state *state, const struct backup *b,
+		 struct store *store, struct destination *d,
+		 const char *command, const struct push_options *o,
+		 struct push_result *ret, struct err *err)
+{
+	auto_close int dir = backups_open_dir(state, b->id, err);
+	struct push_options options = *o;
+	AUTO(record) struct record r = {0};
+	auto_close int lock = -1;
+	int got;
+
+	if (dir < 0)
+		return dir;
+	options.home = state->home;
+	lock = lock_take(dir, LOCK, true, false, err);
+	if (lock == -EWOULDBLOCK)
+		return fail(err, EBUSY, "%s: another backup is running",
+			    text_quote(d->path));
+	if (lock < 0 || record_load(dir, RECORD, RECORD_KIND, 1, &r, err) < 0)
+		return -err->num;
+	got = push_store(store, d, b->key, dir, &options, ret, err);
+	if (got == 0 && !o->dry_run)
+		got = finish_backup(dir, &r, d, command, ret, err);
+	if (got < 0 && !o->dry_run)
+		note_failure(dir, &r, err->text);
+	return got;
+}
+
+/* --- in the background --- */
+
+static void send_in_background(const struct state *state,
+			       const struct backups *known, const char *path,
+			       const char *command)
+{
+	struct destination d = DESTINATION_NONE;
+	const struct push_options options = {0};
+	AUTO(push_result) struct push_result result = {0};
+	AUTO(buf) struct buf keyfile = {0};
+	AUTO(record) struct record r = {0};
+	AUTO(store) struct store *store = NULL;
+	auto_close int dir = -1;
+	struct backup *b = NULL;
+	struct err err, ignored;
+
+	int got = backups_open(known, path, &d, &keyfile, &b, &err);
+
+	if (got == 0 && !b)
+		got = fail(&err, ENOKEY,
+			   "%s is a destination without a key: run guard "
+			   "backup %s",
+			   text_quote(path), text_shell(path));
+	if (got == 0)
+		got = store_open(&store, state->store_path, STORE_READ, &err);
+	if (got == 0)
+		got = backups_send(state, b, store, &d, command, &options,
+				   &result, &err);
+	destination_free(&d);
+	/* backups_send() has noted the others. */
+	if (got == 0 || store)
+		return;
+	b = b ? b : backups_find(known, path);
+	dir = b ? backups_open_dir(state, b->id, &ignored) : -1;
+	if (dir >= 0 &&
+	    record_load(dir, RECORD, RECORD_KIND, 1, &r, &ignored) == 0)
+		note_failure(dir, &r, err.text);
+}
+
+static void run_in_background(struct state *state)
+{
+	int *fds[] = {&state->fd, &state->runs_fd, &state->workspaces_fd,
+		      &state->trash_fd};
+	AUTO(settings) struct settings settings = {0};
+	AUTO(backups) struct backups known = {0};
+	char **path;
+	struct err err;
+	int lock;
+
+	if (background_enter("guard-backup", fds, 4) < 0)
+		_exit(1);
+	lock = lock_take(state->fd, STAMP, true, false, &err);
+	/* Stamped before: what fails is not tried again after every run. */
+	if (lock < 0 || futimens(lock, NULL) < 0 ||
+	    settings_load(state, &settings, &err) < 0 ||
+	    backups_load(state, &known, &err) < 0)
+		_exit(1);
+	for (path = settings.backups; path && *path; path++)
+		send_in_background(state, &known, *path,
+				   settings.backup_command);
+	_exit(0);
+}
+
+static bool is_backup_due(const struct state *state)
+{
+	AUTO(settings) struct settings settings = {0};
+	int64_t now = timestamp_now().sec;
+	struct err ignored;
+	struct stat st;
+
+	if (fstatat(state->fd, STAMP, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    now >= st.st_mtime && now - st.st_mtime < INTERVAL)
+		return false;
+	return settings_load(state, &settings, &ignored) == 0 &&
+	       settings.backups && access(state->store_path, F_OK) == 0;
+}
+
+void backups_start(void)
+{
+	struct state state;
+	struct err ignored;
+
+	if (state_open(&state, &ignored) < 0)
+		return;
+	if (is_backup_due(&state)) {
+		(void)fflush(NULL);
+		if (fork() == 0)
+			run_in_background(&state);
+	}
+	state_close(&state);
+}

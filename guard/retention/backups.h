@@ -1,0 +1,101 @@
+/*
+ * Destinations of backups that this machine knows: their keys, and what was
+ * sent there. A directory of the state for each, named by the destination's id:
+ *
+ *	backups/<id>/key	the key of the destination, mode 0400
+ *	backups/<id>/record	path=, number= and space= of the newest backup,
+ *				failure= of the last try, listed= the number up
+ *				to which backup-command has all paths
+ *	backups/<id>/success	empty; its mtime is the time of the last success
+ *	backups/<id>/unsent	paths that backup-command has not taken, a line
+ *				each
+ *	backups/<id>/lock	a backup is running
+ *
+ * and the files of push_store(). Several destinations may have one path: disks
+ *that are mounted there by turns.
+ */
+#ifndef GUARD_RETENTION_BACKUPS_H
+#define GUARD_RETENTION_BACKUPS_H
+
+#include "guard/state/state.h"
+#include "snapshot/backup/keyfile.h"
+#include "snapshot/backup/push.h"
+
+struct backup {
+	unsigned char id[KEYFILE_ID_LEN], key[SEAL_KEY_LEN];
+	char *path; /* absolute, without symbolic links */
+	uint64_t number; /* of the newest backup; 0: none */
+	unsigned char space[SEAL_SPACE_LEN]; /* when number is not 0 */
+	int64_t time; /* of the last success, in seconds since 1970; 0: none */
+	char *failure; /* text of the last try; NULL: it succeeded */
+	bool unsent; /* backup-command has not taken all files */
+};
+
+struct backups {
+	struct backup *items; /* by id */
+	size_t count, capacity;
+};
+
+void backups_free(struct backups *b);
+/* None is no error. Entries that cannot be read are skipped: a backup to them
+ * asks for the passphrase again. */
+int backups_load(const struct state *state, struct backups *ret,
+		 struct err *err);
+/* The first destination of that path, and that of the id; or NULL. */
+struct backup *backups_find(const struct backups *b, const char *path);
+struct backup *backups_find_id(const struct backups *b,
+			       const unsigned char id[KEYFILE_ID_LEN]);
+/* -ENOENT: the destination is not known. */
+int backups_key(const struct state *state,
+		const unsigned char id[KEYFILE_ID_LEN],
+		unsigned char ret_key[SEAL_KEY_LEN], struct err *err);
+/* The namespace of this machine's newest backup with that key, if there is one.
+ */
+bool backups_space(const struct state *state,
+		   const unsigned char key[SEAL_KEY_LEN],
+		   unsigned char ret[SEAL_SPACE_LEN]);
+
+/* Reads guard-copy of a destination. -ENOENT: it has none. */
+int backups_read_keyfile(const struct destination *d, struct buf *ret,
+			 unsigned char ret_id[KEYFILE_ID_LEN], struct err *err);
+/* Remembers the destination, at its path, with its key. */
+int backups_remember(const struct state *state, const struct destination *d,
+		     const unsigned char key[SEAL_KEY_LEN], struct err *err);
+/* Forgets all destinations of the path, and their keys; nothing in them
+ * changes. Returns how many. */
+int backups_forget(const struct state *state, const char *path,
+		   struct err *err);
+
+/* Opens its directory in the state; a descriptor. */
+int backups_open_dir(const struct state *state,
+		     const unsigned char id[KEYFILE_ID_LEN], struct err *err);
+
+/* Opens the destination of the path that is there now, with seal_init() done:
+ * *ret is an item of b; NULL: none of these, with the content of its guard-copy
+ * in ret_keyfile, or none. -ENODEV: the path is known, but there is no
+ * guard-copy: a disk that is not mounted. */
+int backups_open(const struct backups *b, const char *path,
+		 struct destination *ret_destination, struct buf *ret_keyfile,
+		 struct backup **ret, struct err *err);
+/*
+ * Sends what the destination lacks, then runs `command` (NULL: none) by
+ * /bin/sh, with the paths of new files on its stdin. The result and a failure
+ * are recorded. 1: all is in the destination, but the command has failed; err
+ * says how. -EBUSY: another backup there is running.
+ */
+int backups_send(const struct state *state, const struct backup *b,
+		 struct store *store, struct destination *d,
+		 const char *command, const struct push_options *o,
+		 struct push_result *ret, struct err *err);
+
+/* At the end of a command that may have stored something, with no store open:
+ * sends it to the destinations of the settings in a process of its own, which
+ * continues after this one, at most every 15 minutes. */
+void backups_start(void);
+
+/* The paths that no run may see and no snapshot of `root` has: the state, and
+ * of each destination its directory, or if root is in there guard's files.
+ * NULL-terminated. */
+char **backups_private_paths(const struct state *state, const char *root);
+
+#endif
