@@ -55,7 +55,9 @@ void gitimport_free(struct gitimport **at)
 	VEC_FREE(&im->list);
 	free(im->list.prefix);
 	VEC_FREE(&im->objects);
-	names_free(&im->imported);
+	for (i = 0; i < im->imported.count; i++)
+		free(im->imported.items[i].name);
+	VEC_FREE(&im->imported);
 	gittips_free(&im->tips);
 	gitlfs_free(&im->lfs);
 	free(im->to_path);
@@ -120,9 +122,25 @@ static int add_user_ref(void *arg, const char *name, const struct gitid *id,
 			.pointed = true,
 			.own = !path_below(name, "refs/guard"),
 		};
-	if (path_below(name, "refs/guard"))
-		names_add(&im->imported, name);
+	if (id && path_below(name, "refs/guard"))
+		*VEC_ADD(&im->imported) =
+			(struct gittip){mem_strdup(name), *id};
 	return 0;
+}
+
+/* Whether a ref of the user stands in the way of those that are listed. One of
+ * an import that was killed is the same: the next import writes the others
+ * beside it. */
+static bool keeps_prefix(const struct gitimport *im, const char *prefix,
+			 const struct gittip *ref)
+{
+	const struct gitimport_ref *r;
+
+	if (!path_below(ref->name, prefix))
+		return false;
+	r = FIND_BY_PATH(path_rest(ref->name, prefix), im->list.items,
+			 im->list.count, name);
+	return !r || gittips_compare_ids(&r->id, &ref->id) != 0;
 }
 
 /* An earlier import of the same run keeps its names. */
@@ -138,7 +156,7 @@ static int find_prefix(struct gitimport *im, const char *run_id,
 			       : mem_printf("refs/guard/%s.%u", run_id, n);
 
 		for (i = 0; i < im->imported.count; i++)
-			if (path_below(im->imported.items[i], prefix))
+			if (keeps_prefix(im, prefix, &im->imported.items[i]))
 				break;
 		if (i == im->imported.count) {
 			im->list.prefix = TAKE(prefix);

@@ -39,7 +39,7 @@ struct gitimport {
 	struct gittips tips;
 	struct gitlfs lfs;
 	VEC(struct gitimport_object) objects; /* sorted by id, each once */
-	struct names imported; /* the user's refs below refs/guard */
+	VEC(struct gittip) imported; /* the user's refs below refs/guard */
 	struct gitid pack; /* name of the pack, with `check` */
 	struct gitimport_list list;
 };
