@@ -52,6 +52,9 @@ static const struct git_part *classify_git_path(const char *rest)
 	while (*at) {
 		size_t len = strcspn(at, "/");
 
+		/* A list for servers, which `git gc` writes. */
+		if (strcmp(at, "info/refs") == 0)
+			return NULL;
 		for (i = 0; i < ARRAY_SIZE(git_dirs); i++)
 			if (strlen(git_dirs[i].name) == len &&
 			    memcmp(at, git_dirs[i].name, len) == 0)
