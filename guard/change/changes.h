@@ -82,6 +82,8 @@ struct changes_root {
 	bool home; /* caches are not shown, and a .git is like the rest */
 	/* The changes in a .git are taken, too: a path names one. */
 	bool git_taken;
+	/* An apply leaves them, so that their risks are none of the apply's. */
+	bool git_left;
 	bool lfs_taken; /* objects of git-lfs alone: --commits */
 	VEC(struct worktree) worktrees; /* with files in the root */
 	bool worktrees_listed; /* each has a line */

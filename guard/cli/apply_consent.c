@@ -369,14 +369,13 @@ static char *command_with(const struct apply_consent *a, const char *options)
 
 #define REMEDY_PATHS 3 /* more are named by their rules */
 
-/* " --yes-to PATH" for each refusal. */
+/* " --yes-to PATH" for each refused path. */
 static void add_yes_options(const struct apply_consent *a, struct buf *to)
 {
-	AUTO(mem_list) char **rules = NULL;
-	size_t total = 0, i, k;
+	AUTO(mem_list) char **paths = NULL, **rules = NULL;
+	size_t count = 0, i, k;
+	bool named = true;
 
-	for (k = 0; k < a->in->change.root_count; k++)
-		total += a->in->change.roots[k].plan.refusals.count;
 	for (k = 0; k < a->in->change.root_count; k++) {
 		const struct plan *plan = &a->in->change.roots[k].plan;
 		const char *root = apply_plan_root_path(a->in, k);
@@ -384,17 +383,16 @@ static void add_yes_options(const struct apply_consent *a, struct buf *to)
 		for (i = 0; i < plan->refusals.count; i++) {
 			const struct refusal *r = &plan->refusals.items[i];
 			auto_free char *path = apply_report_path(root, r->path);
-			bool safe = *path != '-' && !consent_is_rule(path);
 
-			if (total <= REMEDY_PATHS && safe)
-				buf_printf(to, " --yes-to %s",
-					   text_shell(path));
-			else
-				mem_list_add_once(&rules, r->rule);
+			named &= *path != '-' && !consent_is_rule(path);
+			count += mem_list_add_once(&paths, path);
+			(void)mem_list_add_once(&rules, r->rule);
 		}
 	}
-	for (i = 0; rules && rules[i]; i++)
-		buf_printf(to, " --yes-to %s", rules[i]);
+	named &= count <= REMEDY_PATHS;
+	for (i = 0; paths && (named ? paths : rules)[i]; i++)
+		buf_printf(to, " --yes-to %s",
+			   text_shell((named ? paths : rules)[i]));
 }
 
 /* Both complete commands for plans with refusals. */

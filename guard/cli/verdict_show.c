@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/vec.h"
 #include "guard/change/worktrees.h"
 #include "guard/cli/jsonout.h"
@@ -70,6 +71,47 @@ static int keep_picked(struct store *store, const struct changeset_root *root,
 	return got;
 }
 
+/* The risks of a .git that an apply leaves are in no verdict of it. */
+static bool leaves_risks(const struct changes_root *root)
+{
+	size_t i;
+
+	for (i = 0; root->git_left && i < root->list.count; i++) {
+		const struct change *c = &root->list.items[i];
+
+		if (c->flags & CHANGE_GIT &&
+		    (S_ISLNK(c->now.mode) || risk_by_shape(c->path) ||
+		     risk_by_name(c->path) > RISK_NOTE))
+			return true;
+	}
+	return false;
+}
+
+/* Keeps what an apply of the named paths takes: a path in a .git takes the
+ * complete .git along. */
+static void keep_taken(const struct resolved_run *p, struct changes *c)
+{
+	struct resolved_run taken = *p;
+	size_t i;
+
+	taken.paths = mem_zalloc((c->root_count + 1) * sizeof(*taken.paths));
+	for (i = 0; i < c->root_count; i++) {
+		char *const *path = resolve_run_paths(p, i);
+
+		for (; path && *path; path++) {
+			size_t end = path_part_end(*path, ".git");
+			auto_free char *top =
+				mem_strndup(*path, end ? end : strlen(*path));
+
+			mem_list_add(&taken.paths[i], top);
+		}
+	}
+	resolve_run_filter(&taken, c);
+	for (i = 0; i < c->root_count; i++)
+		mem_list_free(&taken.paths[i]);
+	free(taken.paths);
+}
+
 int judged_run_load(struct context *c, const struct resolved_run *p,
 		    const struct changeset *plans, const struct changes *loaded,
 		    struct judged_run *ret, struct err *err)
@@ -93,11 +135,16 @@ int judged_run_load(struct context *c, const struct resolved_run *p,
 
 		root->git_taken =
 			resolve_run_names_git(resolve_run_paths(p, i));
+		root->git_left = plans && !root->git_taken;
 		root->lfs_taken = p->commits && i == 0;
+		ret->complete &= !leaves_risks(root);
 		if (loaded && loaded->stored)
 			root->all = &loaded->roots[i].list;
 	}
-	resolve_run_filter(p, &ret->changes);
+	if (plans && resolve_run_has_paths(p))
+		keep_taken(p, &ret->changes);
+	else
+		resolve_run_filter(p, &ret->changes);
 	for (i = 0;
 	     plans && i < plans->root_count && i < ret->changes.root_count;
 	     i++) {

@@ -373,6 +373,8 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 	if (e->judged || !v->root)
 		return;
 	e->judged = true;
+	if (v->root->git_left && c->flags & CHANGE_GIT)
+		return;
 	if (!(c->flags & CHANGES_TORN) &&
 	    (c->flags & CHANGES_CHECKOUT ||
 	     (v->home && changes_is_cache(c->path))))

@@ -309,6 +309,36 @@ gives 0 'import -n says so' guard import -n
 says "$err" '2 commits not read'
 gives 1 '--commits -y is refused' guard apply --commits -y
 
+# A verdict is of what the command applies.
+ask_of 'with a replacement and a graft' 'echo 1 >x.c; git add x.c
+	git commit -qm x; git replace HEAD HEAD~1
+	git rev-parse HEAD~1 >.git/info/grafts'
+gives 0 'diff names them' guard diff --stat
+says "$out" '2 changes act without being asked'
+gives 0 '--commits applies neither' guard apply --commits -n
+silent "$out" 'act without being asked'
+gives 0 'nor does apply without .git' guard apply -n
+silent "$out" 'act without being asked'
+gives 1 'a path in .git takes all of it' guard apply -n .git/refs/heads
+says "$out" '2 changes act without being asked'
+guard discard -y -q
+
+ask_of 'critical in a commit and in the work tree' 'echo "curl a" >.envrc
+	git add .envrc; git commit -qm x; echo "curl b" >.envrc'
+gives 1 'it is refused' guard apply --commits -y
+is "$(grep -o 'yes-to [.]envrc' "$err" | wc -l)" 1 \
+	'the consent that is printed names it once'
+guard discard -y -q
+
+ask_of 'git gc' 'git gc -q'
+gives 0 'a path in .git/refs' guard apply -n .git/refs
+silent "$out" 'was deleted'
+silent "$err" 'git may execute it'
+gives 0 'a list of refs for servers' guard diff
+says "$out" 'packed-refs'
+silent "$out" 'git may execute it'
+guard discard -y -q
+
 # What another run's import brought is not this run's, until it takes it over.
 ask_of 'a run that is imported' 'echo evil >.envrc; git add .envrc
 	git commit -qm one; git rm -q .envrc; git commit -qm two'
