@@ -11,8 +11,9 @@
  *
  * Files are only added: no file is opened for writing, replaced or deleted once
  * it has its name, but by destination_delete(), which only a prune calls. A
- * file is written as <name>.tmp-<random>, synced and renamed; where a directory
- * refuses renames (chattr +a) it is written under its name at once, and a
+ * file is written without a name (O_TMPFILE), synced and linked, which chattr
+ * +a allows. Other file systems: as <name>.tmp-<random>, synced and renamed.
+ * Where a directory refuses both it is written under its name at once, and a
  * file whose bytes do not match the hash in its name counts for nothing.
  *
  * Everything that is read is untrusted: links and other kinds of files are
@@ -28,13 +29,20 @@
 struct destination {
 	char *path; /* absolute */
 	int fd;
-	bool no_renames; /* found by the first file */
+	bool no_renames; /* files are written under their names at once; found
+			    by the first file */
+	char **swept; /* directories without old temporary files */
 };
 
 #define DESTINATION_NONE                                                       \
 	{                                                                      \
 		.fd = -1                                                       \
 	}
+
+/* Puts the destination in front of an error of a read or write of one of its
+ * files, and the way out behind it. For errors of other modules: the functions
+ * below do so themselves. Returns -err->num. */
+int destination_explain(const struct destination *d, struct err *err);
 
 /* Opens a directory that exists. -ENOENT, -ENOTDIR: with the way out (mount the
  * disk, or create the directory). */
@@ -45,7 +53,7 @@ void destination_free(struct destination *d);
 /* A file that is being written. */
 struct destination_file {
 	int dir_fd, fd; /* fd: for the caller to write to */
-	char *temp; /* NULL: it has its final name */
+	char *temp; /* NULL: it has no name, or its final one */
 };
 
 #define DESTINATION_FILE_NONE                                                  \
@@ -54,9 +62,10 @@ struct destination_file {
 	}
 
 /* Begins a file in `dir`, a path below the destination that is created where it
- * is missing, "" for the top. Removes temporary files in `dir` that are older
- * than a day. name: NULL when it is known only at the end. Errors name the
- * destination and say what to do: -ENOSPC, -EROFS, -EACCES, -EIO. */
+ * is missing, "" for the top. Temporary files in `dir` that are older than a
+ * day are removed where this one needs a temporary name. name: NULL when it is
+ * known only at the end. Errors name the destination and say what to do:
+ * -ENOSPC, -EROFS, -EACCES, -EIO. */
 int destination_begin(struct destination *d, const char *dir, const char *name,
 		      struct destination_file *ret, struct err *err);
 /* Gives the file its name; it and its directory are durable on return. A file
@@ -67,24 +76,27 @@ int destination_publish(struct destination *d, struct destination_file *f,
 /* Closes it and removes it unless it was published. */
 void destination_file_free(struct destination_file *f);
 
-/* Opens a file for reading; a descriptor or a negative errno. */
+/* Opens a file for reading; a descriptor or a negative errno. -ENOENT: missing,
+ * also when an older listing still has it; -EBADMSG: a link or another kind of
+ * file. */
 int destination_read(const struct destination *d, const char *dir,
 		     const char *name, struct err *err);
 /* The names in a directory, without temporary ones; none when it is missing. */
 int destination_list(const struct destination *d, const char *dir,
 		     struct dirlist *ret, struct err *err);
-/* Deletes a file, for a prune. */
+/* Deletes a file, for a prune; a missing one is no error. */
 int destination_delete(const struct destination *d, const char *dir,
 		       const char *name, struct err *err);
 
 /* Protection of the files of the destination from the user who writes them. */
 enum destination_promise {
-	DESTINATION_PLAIN, /* files can be deleted */
+	DESTINATION_PLAIN, /* files can be deleted or overwritten */
 	DESTINATION_APPEND_ONLY, /* files can be appended to, not deleted */
 	DESTINATION_LOCKED, /* files can be neither changed nor deleted */
 };
-/* Found by trying, on an empty file of its own, which stays where it cannot be
- * deleted. */
+/* Found by trying, on a small file of its own ("guard-try"), which stays where
+ * it cannot be deleted. A later call tries that one: locks may come with
+ * time. */
 int destination_try(struct destination *d, enum destination_promise *ret,
 		    struct err *err);
 

@@ -77,7 +77,7 @@ void manifest_items_sort(struct manifest_items *items);
 const struct manifest_item *manifest_items_find(const struct manifest_items *i,
 						uint8_t kind, const char *name);
 /* The items after m: its adds replace those of the same kind and name, its
- * drops go. */
+ * drops go. A complete one replaces all. */
 void manifest_items_advance(struct manifest_items *items,
 			    const struct manifest *m);
 
@@ -131,7 +131,8 @@ struct manifest_state {
 	struct manifest_name name; /* of last */
 	struct manifest_items items;
 	/* The numbers that are missing or damaged in the chain of `last`, back
-	 * to the nearest complete one: what only they add is unknown. */
+	 * to the nearest complete one, ascending: what only they add is
+	 * unknown. */
 	uint64_t *missing;
 	size_t missing_count;
 };

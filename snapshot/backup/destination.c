@@ -1,0 +1,388 @@
+#include "snapshot/backup/destination.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/copybytes.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#define TEMP_MARK ".tmp-"
+#define TEMP_AGE (24 * 60 * 60) /* seconds */
+#define FILE_MODE 0444
+#define CREATE_FLAGS (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
+#define HASH_DIGITS ((size_t)2 * SEAL_HASH_LEN)
+/* Name and content of the file of destination_try(). */
+#define TRY_NAME "guard-try"
+#define TRY_TEXT "guard\n"
+
+/* --- errors --- */
+
+static const char *way_out(const struct destination *d, int num)
+{
+	switch (num) {
+	case ENOSPC:
+	case EDQUOT:
+		return text_printf("free space there, or delete old backups: "
+				   "guard backup --prune %s",
+				   text_shell(d->path));
+	case EROFS:
+		return "it is read-only: mount it for writing";
+	case EACCES:
+	case EPERM:
+		return text_printf("see its owner, mode and flags: "
+				   "ls -ld %s; lsattr -d %s",
+				   text_shell(d->path), text_shell(d->path));
+	case EIO:
+	case ENODEV:
+	case ENXIO:
+	case ENOTCONN:
+	case ESTALE:
+	case ESHUTDOWN:
+	case ETIMEDOUT:
+	case EHOSTDOWN:
+	case EHOSTUNREACH:
+		return "see that the disk or the server is there, mount it "
+		       "again, and repeat the command";
+	case EXDEV:
+		return "another file system is mounted below it: unmount it";
+	default:
+		return NULL;
+	}
+}
+
+int destination_explain(const struct destination *d, struct err *err)
+{
+	auto_free char *text = mem_strdup(err->text);
+	const char *way = way_out(d, err->num);
+
+	return err_set_at(err, err->num, err->file, err->line,
+			  "destination %s: %s%s%s", text_quote(d->path), text,
+			  way ? "; " : "", way ? way : "");
+}
+
+/* --- the directory --- */
+
+int destination_open(const char *path, struct destination *ret, struct err *err)
+{
+	struct destination d = DESTINATION_NONE;
+	auto_free char *full = path_resolve(path, err);
+
+	if (!full)
+		return err_context(err, "destination %s", text_quote(path));
+	d.path = full;
+	d.fd = RETRY_ENOENT(open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (d.fd < 0 && errno == ENOENT)
+		return fail(err, ENOENT,
+			    "destination %s does not exist; mount its disk, or "
+			    "create it: mkdir -p %s",
+			    text_quote(full), text_shell(full));
+	if (d.fd < 0 && errno == ENOTDIR)
+		return fail(err, ENOTDIR,
+			    "destination %s is not a directory; name one",
+			    text_quote(full));
+	if (d.fd < 0) {
+		(void)fail_errno(err, "open the directory");
+		return destination_explain(&d, err);
+	}
+	*ret = d;
+	full = NULL;
+	return 0;
+}
+
+void destination_free(struct destination *d)
+{
+	fd_close(&d->fd);
+	free(d->path);
+	mem_list_free(&d->swept);
+	*d = (struct destination)DESTINATION_NONE;
+}
+
+static int open_dir(const struct destination *d, const char *dir,
+		    struct err *err)
+{
+	return beneath_open(d->fd, dir, O_RDONLY | O_DIRECTORY, 0, err);
+}
+
+/* Opens a directory. It is created where it is missing, with those above. */
+static int make_dir(const struct destination *d, const char *dir,
+		    struct err *err)
+{
+	int fd = open_dir(d, dir, err);
+	auto_free char *parent = path_parent(dir);
+	auto_close int above = -1;
+
+	if (fd != -ENOENT || !*dir)
+		return fd;
+	above = make_dir(d, parent, err);
+	if (above < 0)
+		return above;
+	if (mkdirat(above, path_name(dir), 0755) < 0 && errno != EEXIST)
+		return fail_errno(err, "create directory %s", text_quote(dir));
+	if (atomic_sync_dir(above, err) < 0)
+		return -err->num;
+	return open_dir(d, dir, err);
+}
+
+/* --- writing --- */
+
+static bool is_temp(const char *name)
+{
+	return strstr(name, TEMP_MARK);
+}
+
+/* Killed processes leave such files. A younger one may be another machine's, in
+ * use. */
+static void remove_old_temps(int dir_fd)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	struct stat st;
+	size_t i;
+
+	if (dirlist_read(dir_fd, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+
+		if (is_temp(name) &&
+		    fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_mtime < time(NULL) - TEMP_AGE)
+			(void)unlinkat(dir_fd, name, 0);
+	}
+}
+
+/* A file without a name (O_TMPFILE) leaves nothing when the process is killed,
+ * and gets its name by link(2), which chattr +a allows. */
+static int create_file(struct destination *d, int dir_fd, const char *dir,
+		       const char *name, char **ret_temp)
+{
+	unsigned char random[8];
+	int fd = d->no_renames
+			 ? memfd_create("guard-backup", MFD_CLOEXEC)
+			 : openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC,
+				  FILE_MODE);
+
+	if (fd >= 0 || d->no_renames)
+		return fd;
+	if (mem_list_add_once(&d->swept, dir))
+		remove_old_temps(dir_fd);
+	mem_random(random, sizeof(random));
+	*ret_temp = mem_printf("%s" TEMP_MARK "%s", name ? name : "",
+			       text_hex(random, sizeof(random)));
+	fd = openat(dir_fd, *ret_temp, CREATE_FLAGS, FILE_MODE);
+	if (fd < 0)
+		free(TAKE(*ret_temp));
+	return fd;
+}
+
+int destination_begin(struct destination *d, const char *dir, const char *name,
+		      struct destination_file *ret, struct err *err)
+{
+	auto_close int dir_fd = make_dir(d, dir, err);
+	struct destination_file f = DESTINATION_FILE_NONE;
+
+	if (dir_fd < 0)
+		return destination_explain(d, err);
+	f.fd = create_file(d, dir_fd, dir, name, &f.temp);
+	if (f.fd < 0) {
+		(void)fail_errno(err, "create a file in %s",
+				 text_quote(*dir ? dir : "."));
+		return destination_explain(d, err);
+	}
+	f.dir_fd = TAKE_FD(dir_fd);
+	*ret = f;
+	return 0;
+}
+
+void destination_file_free(struct destination_file *f)
+{
+	if (f->temp)
+		(void)unlinkat(f->dir_fd, f->temp, 0);
+	free(f->temp);
+	fd_close(&f->fd);
+	fd_close(&f->dir_fd);
+	*f = (struct destination_file)DESTINATION_FILE_NONE;
+}
+
+static int give_name(struct destination_file *f, const char *name)
+{
+	if (!f->temp)
+		return linkat(AT_FDCWD, fd_proc_path(f->fd).text, f->dir_fd,
+			      name, AT_SYMLINK_FOLLOW);
+	if (fd_rename_new(f->dir_fd, f->temp, f->dir_fd, name) < 0)
+		return -1;
+	free(TAKE(f->temp));
+	return 0;
+}
+
+/* Whether the errno of give_name() is that of a directory whose files keep
+ * their names. ENOENT: /proc is missing. */
+static bool refuses_names(int num)
+{
+	return num == EPERM || num == EACCES || num == EOPNOTSUPP ||
+	       num == ENOSYS || num == EINVAL || num == ENOENT;
+}
+
+/* Writes the bytes again, under the final name at once. */
+static int copy_to_name(const struct destination_file *f, const char *name,
+			struct err *err)
+{
+	auto_close int from = fd_reopen(f->fd, O_RDONLY), to = -1;
+	struct stat st;
+	int got;
+
+	if (from < 0 || fstat(from, &st) < 0)
+		return fail_errno(err, "read the temporary file of %s",
+				  text_quote(name));
+	to = openat(f->dir_fd, name, CREATE_FLAGS, FILE_MODE);
+	if (to < 0)
+		return fail_errno(err, "create %s", text_quote(name));
+	got = copybytes(from, to, st.st_size, NULL, NULL, err);
+	if (got == 0 && fsync(to) < 0)
+		got = fail_errno(err, "write %s", text_quote(name));
+	/* Where it stays, its bytes do not match its name. */
+	if (got < 0)
+		(void)unlinkat(f->dir_fd, name, 0);
+	return got;
+}
+
+static bool ends_with_hash(const char *name)
+{
+	unsigned char hash[SEAL_HASH_LEN];
+	size_t len = strlen(name);
+
+	return len >= HASH_DIGITS &&
+	       text_unhex(hash, name + len - HASH_DIGITS, sizeof(hash));
+}
+
+int destination_publish(struct destination *d, struct destination_file *f,
+			const char *name, struct err *err)
+{
+	int got = fsync(f->fd);
+
+	if (got == 0 && !d->no_renames)
+		got = give_name(f, name);
+	if (got < 0)
+		got = fail_errno(err, "write %s", text_quote(name));
+	if (d->no_renames || refuses_names(-got)) {
+		got = copy_to_name(f, name, err);
+		d->no_renames |= got == 0;
+	}
+	if (got == 0 || (got == -EEXIST && ends_with_hash(name)))
+		got = atomic_sync_dir(f->dir_fd, err);
+	return got < 0 ? destination_explain(d, err) : 0;
+}
+
+/* --- reading --- */
+
+int destination_read(const struct destination *d, const char *dir,
+		     const char *name, struct err *err)
+{
+	auto_free char *path = path_join(dir, name);
+	auto_close int fd =
+		beneath_open(d->fd, path, O_RDONLY | O_NONBLOCK, 0, err);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) < 0)
+		(void)fail_errno(err, "read %s", text_quote(path));
+	else if (fd == -ELOOP || fd == -ENXIO ||
+		 (fd >= 0 && !S_ISREG(st.st_mode)))
+		(void)fail(err, EBADMSG, "%s is no regular file",
+			   text_quote(path));
+	else if (fd >= 0)
+		return TAKE_FD(fd);
+	return destination_explain(d, err);
+}
+
+int destination_list(const struct destination *d, const char *dir,
+		     struct dirlist *ret, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = open_dir(d, dir, err);
+	size_t i, count = 0;
+
+	if (fd < 0 && fd != -ENOENT)
+		return destination_explain(d, err);
+	if (fd >= 0 && dirlist_read(fd, &list, err) < 0)
+		return destination_explain(d, err);
+	for (i = 0; i < list.count; i++)
+		if (!is_temp(list.items[i].name))
+			list.items[count++] = list.items[i];
+	list.count = count;
+	*ret = TAKE(list);
+	return 0;
+}
+
+int destination_delete(const struct destination *d, const char *dir,
+		       const char *name, struct err *err)
+{
+	auto_free char *path = path_join(dir, name);
+	const char *last;
+	auto_close int above = beneath_parent(d->fd, path, &last, err);
+
+	if (above == -ENOENT)
+		return 0;
+	if (above >= 0 && (unlinkat(above, last, 0) == 0 || errno == ENOENT))
+		return 0;
+	if (above >= 0)
+		(void)fail_errno(err, "delete %s", text_quote(path));
+	return destination_explain(d, err);
+}
+
+/* --- promises --- */
+
+static int make_try_file(const struct destination *d, struct err *err)
+{
+	auto_close int fd = openat(d->fd, TRY_NAME, CREATE_FLAGS, 0644);
+	struct statvfs fs;
+
+	/* All files of a read-only file system look locked. */
+	if (fd < 0 && errno == EEXIST && fstatvfs(d->fd, &fs) == 0 &&
+	    fs.f_flag & ST_RDONLY)
+		errno = EROFS;
+	if (fd < 0 && errno == EEXIST)
+		return 0; /* an earlier try could not delete it */
+	if (fd < 0 || fd_write(fd, TRY_TEXT, strlen(TRY_TEXT)) < 0 ||
+	    fsync(fd) < 0) {
+		(void)fail_errno(err, "create %s", text_quote(TRY_NAME));
+		return destination_explain(d, err);
+	}
+	return 0;
+}
+
+/* Whether the file can be opened so and takes a byte. A file system of a server
+ * may refuse only the write. */
+static bool takes_byte(const struct destination *d, int flags)
+{
+	auto_close int fd =
+		openat(d->fd, TRY_NAME,
+		       O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags);
+
+	return fd >= 0 && fd_write(fd, TRY_TEXT, 1) == 0 && fsync(fd) == 0;
+}
+
+int destination_try(struct destination *d, enum destination_promise *ret,
+		    struct err *err)
+{
+	if (make_try_file(d, err) < 0)
+		return -err->num;
+	(void)!fchmodat(d->fd, TRY_NAME, 0644, 0);
+	if (unlinkat(d->fd, TRY_NAME, 0) == 0 || errno == EISDIR ||
+	    takes_byte(d, 0))
+		*ret = DESTINATION_PLAIN;
+	else
+		*ret = takes_byte(d, O_APPEND) ? DESTINATION_APPEND_ONLY
+					       : DESTINATION_LOCKED;
+	return 0;
+}

@@ -1,0 +1,487 @@
+#include "snapshot/backup/manifest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/codec.h"
+#include "base/path.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+#define MAGIC "GUARDMF1"
+#define VERSION 1
+#define UUID_LEN ((size_t)SEAL_SPACE_LEN / 2)
+#define PIECE_LEN ((size_t)1 << 20)
+#define CONTENT_MAX ((size_t)1 << 30)
+
+/* --- items --- */
+
+void manifest_items_free(struct manifest_items *items)
+{
+	size_t i;
+
+	for (i = 0; i < items->count; i++)
+		free(items->items[i].name);
+	VEC_FREE(items);
+}
+
+void manifest_free(struct manifest *m)
+{
+	free(m->host);
+	free(m->home);
+	manifest_items_free(&m->adds);
+	manifest_items_free(&m->drops);
+	*m = (struct manifest){0};
+}
+
+void manifest_items_add(struct manifest_items *to,
+			const struct manifest_item *item)
+{
+	struct manifest_item *new = VEC_ADD(to);
+
+	*new = *item;
+	new->name = mem_strdup(item->name);
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct manifest_item *x = a, *y = b;
+
+	return x->kind != y->kind ? x->kind - y->kind
+				  : strcmp(x->name, y->name);
+}
+
+void manifest_items_sort(struct manifest_items *items)
+{
+	VEC_SORT(items, compare_items);
+}
+
+const struct manifest_item *manifest_items_find(const struct manifest_items *i,
+						uint8_t kind, const char *name)
+{
+	const struct manifest_item key = {
+		.kind = kind,
+		.name = (char *)(uintptr_t)name,
+	};
+
+	/* bsearch(3) must not get NULL. */
+	return i->count ? bsearch(&key, i->items, i->count, sizeof(key),
+				  compare_items)
+			: NULL;
+}
+
+void manifest_items_advance(struct manifest_items *items,
+			    const struct manifest *m)
+{
+	struct manifest_items after = {0};
+	size_t i = 0, n = 0;
+
+	while (i < items->count || n < m->adds.count) {
+		struct manifest_item *old = &items->items[i];
+		int order = i == items->count ? 1
+			    : n == m->adds.count
+				    ? -1
+				    : compare_items(old, &m->adds.items[n]);
+
+		if (order >= 0)
+			manifest_items_add(&after, &m->adds.items[n++]);
+		if (order > 0)
+			continue;
+		i++;
+		if (order == 0 || m->complete ||
+		    manifest_items_find(&m->drops, old->kind, old->name))
+			free(old->name);
+		else
+			*VEC_ADD(&after) = *old;
+	}
+	free(items->items);
+	*items = after;
+}
+
+/* --- bytes --- */
+
+void manifest_encode(const struct manifest *m, struct buf *to)
+{
+	size_t i;
+
+	buf_add_text(to, MAGIC);
+	enc_u8(to, VERSION);
+	enc_var(to, m->number);
+	buf_add(to, m->previous, SEAL_HASH_LEN);
+	enc_u8(to, m->complete);
+	enc_svar(to, m->time);
+	enc_text(to, m->host);
+	enc_text(to, m->home);
+	enc_var(to, m->newest);
+	enc_var(to, m->adds.count);
+	for (i = 0; i < m->adds.count; i++) {
+		const struct manifest_item *item = &m->adds.items[i];
+
+		enc_u8(to, item->kind);
+		enc_text(to, item->name);
+		buf_add(to, item->object, SEAL_HASH_LEN);
+		enc_var(to, item->offset);
+		enc_var(to, item->len);
+		enc_u64(to, item->check);
+	}
+	enc_var(to, m->drops.count);
+	for (i = 0; i < m->drops.count; i++) {
+		enc_u8(to, m->drops.items[i].kind);
+		enc_text(to, m->drops.items[i].name);
+	}
+}
+
+static void decode_hash(struct dec *d, unsigned char ret[SEAL_HASH_LEN])
+{
+	const unsigned char *p = dec_raw(d, SEAL_HASH_LEN);
+
+	if (p)
+		memcpy(ret, p, SEAL_HASH_LEN);
+}
+
+/* The names become names of files in a store. */
+static void decode_items(struct dec *d, bool drops, struct manifest_items *ret)
+{
+	uint64_t count = dec_var(d);
+
+	while (count-- && !d->bad) {
+		struct manifest_item *item = VEC_ADD(ret);
+
+		item->kind = dec_u8(d);
+		item->name = dec_text(d);
+		if (!drops) {
+			decode_hash(d, item->object);
+			item->offset = dec_var(d);
+			item->len = dec_var(d);
+			item->check = dec_u64(d);
+		}
+		d->bad |=
+			item->kind < MANIFEST_RECORDS ||
+			item->kind > MANIFEST_ROOT ||
+			!path_name_ok(item->name, strlen(item->name)) ||
+			item->offset + item->len < item->len ||
+			(ret->count > 1 && compare_items(item - 1, item) >= 0);
+	}
+}
+
+static int fail_damaged(struct err *err)
+{
+	return fail(err, EBADMSG, "the manifest is damaged");
+}
+
+int manifest_decode(const void *data, size_t len, struct manifest *ret,
+		    struct err *err)
+{
+	AUTO(manifest) struct manifest m = {0};
+	struct dec d = dec_start(data, len);
+	const unsigned char *magic = dec_raw(&d, strlen(MAGIC));
+	uint8_t version = dec_u8(&d), complete;
+
+	if (d.bad || memcmp(magic, MAGIC, strlen(MAGIC)) || !version)
+		return fail_damaged(err);
+	if (version > VERSION)
+		return fail(err, EPROTO,
+			    "the manifest was written by a newer guard: "
+			    "install that version");
+	m.number = dec_var(&d);
+	decode_hash(&d, m.previous);
+	complete = dec_u8(&d);
+	m.complete = complete;
+	m.time = dec_svar(&d);
+	m.host = dec_text(&d);
+	m.home = dec_text(&d);
+	m.newest = dec_var(&d);
+	decode_items(&d, false, &m.adds);
+	decode_items(&d, true, &m.drops);
+	if (!dec_end(&d) || !m.number || complete > 1)
+		return fail_damaged(err);
+	*ret = TAKE(m);
+	return 0;
+}
+
+/* --- names --- */
+
+char *manifest_space_path(const unsigned char space[SEAL_SPACE_LEN],
+			  const char *sub)
+{
+	return mem_printf("%s-%s%s", text_hex(space, UUID_LEN),
+			  text_hex(space + UUID_LEN, UUID_LEN), sub);
+}
+
+bool manifest_space_parse(const char *name, unsigned char ret[SEAL_SPACE_LEN])
+{
+	auto_free char *uuid = mem_strndup(name, 2 * UUID_LEN);
+
+	return strlen(uuid) == 2 * UUID_LEN && name[2 * UUID_LEN] == '-' &&
+	       text_unhex(ret, uuid, UUID_LEN) &&
+	       text_unhex(ret + UUID_LEN, name + 2 * UUID_LEN + 1, UUID_LEN);
+}
+
+void manifest_object_name(const struct manifest_item *item,
+			  char ret[MANIFEST_NAME_LEN])
+{
+	(void)snprintf(ret, MANIFEST_NAME_LEN, "%s%s",
+		       item->kind == MANIFEST_ROOT ? "root-" : "",
+		       text_hex(item->object, SEAL_HASH_LEN));
+}
+
+void manifest_file_name(const struct manifest_name *name,
+			char ret[MANIFEST_NAME_LEN])
+{
+	(void)snprintf(ret, MANIFEST_NAME_LEN, "%010" PRIu64 "-%s",
+		       name->number, text_hex(name->hash, SEAL_HASH_LEN));
+}
+
+static bool parse_file_name(const char *text, struct manifest_name *ret)
+{
+	const char *hash = strchr(text, '-');
+	char again[MANIFEST_NAME_LEN];
+
+	ret->number = strtoull(text, NULL, 10);
+	if (!hash || !text_unhex(ret->hash, hash + 1, SEAL_HASH_LEN))
+		return false;
+	manifest_file_name(ret, again);
+	return strcmp(again, text) == 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct manifest_name *x = a, *y = b;
+	int got = sorted_compare_numbers(a, b);
+
+	return got ? got : memcmp(x->hash, y->hash, SEAL_HASH_LEN);
+}
+
+int manifest_list(const struct manifest_place *place,
+		  struct manifest_names *ret, struct err *err)
+{
+	auto_free char *dir = manifest_space_path(place->space, "/c");
+	AUTO(dirlist) struct dirlist list = {0};
+	struct manifest_names names = {0};
+	struct manifest_name name;
+	size_t i;
+
+	if (destination_list(place->destination, dir, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++)
+		if (parse_file_name(list.items[i].name, &name))
+			*VEC_ADD(&names) = name;
+	VEC_SORT(&names, compare_names);
+	*ret = names;
+	return 0;
+}
+
+/* --- files --- */
+
+/* The content of the sealed file, whose hash must be the name's: an older
+ * manifest under another name is no manifest of that number. */
+static int read_content(const struct manifest_place *place, int fd,
+			const struct manifest_name *name, struct buf *to,
+			struct err *err)
+{
+	AUTO(seal_reader) struct seal_reader *r = NULL;
+	unsigned char hash[SEAL_HASH_LEN];
+	uint64_t all;
+	size_t len;
+
+	if (seal_hash_file(fd, hash, &all, err) < 0)
+		return -err->num;
+	if (memcmp(hash, name->hash, sizeof(hash)) || all > CONTENT_MAX)
+		return fail(err, EBADMSG, "its bytes do not match its name");
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return fail_errno(err, "read");
+	if (seal_reader_new(fd, place->key, SEAL_MANIFEST, place->space, &r,
+			    err) < 0)
+		return -err->num;
+	do {
+		if (seal_reader_read(r, buf_reserve(to, PIECE_LEN), PIECE_LEN,
+				     &len, err) < 0)
+			return -err->num;
+		to->len += len;
+	} while (len == PIECE_LEN);
+	return 0;
+}
+
+int manifest_read(const struct manifest_place *place,
+		  const struct manifest_name *name, struct manifest *ret,
+		  struct err *err)
+{
+	auto_free char *dir = manifest_space_path(place->space, "/c");
+	AUTO(manifest) struct manifest m = {0};
+	AUTO(buf) struct buf content = {0};
+	char file[MANIFEST_NAME_LEN];
+	auto_close int fd = -1;
+
+	manifest_file_name(name, file);
+	fd = destination_read(place->destination, dir, file, err);
+	if (fd < 0)
+		return fd;
+	if (read_content(place, fd, name, &content, err) == 0 &&
+	    manifest_decode(content.data, content.len, &m, err) == 0 &&
+	    m.number == name->number) {
+		*ret = TAKE(m);
+		return 0;
+	}
+	if (m.number)
+		(void)fail(err, EBADMSG, "it is manifest %" PRIu64, m.number);
+	(void)err_context(err, "manifest %s", text_quote(file));
+	return destination_explain(place->destination, err);
+}
+
+int manifest_write(struct destination *d, const struct manifest_place *place,
+		   const struct manifest *m, struct manifest_name *ret,
+		   struct err *err)
+{
+	auto_free char *dir = manifest_space_path(place->space, "/c");
+	AUTO(destination_file)
+	struct destination_file f = DESTINATION_FILE_NONE;
+	AUTO(seal_writer) struct seal_writer *w = NULL;
+	AUTO(buf) struct buf content = {0};
+	struct manifest_name name = {.number = m->number};
+	char file[MANIFEST_NAME_LEN];
+	uint64_t len;
+
+	manifest_encode(m, &content);
+	if (destination_begin(d, dir, NULL, &f, err) < 0)
+		return -err->num;
+	if (seal_writer_new(f.fd, place->key, SEAL_MANIFEST, place->space, &w,
+			    err) < 0 ||
+	    seal_writer_add(w, content.data, content.len, err) < 0 ||
+	    seal_writer_end(w, name.hash, &len, err) < 0) {
+		(void)err_context(err, "write manifest %" PRIu64, m->number);
+		return destination_explain(d, err);
+	}
+	manifest_file_name(&name, file);
+	if (destination_publish(d, &f, file, err) < 0)
+		return -err->num;
+	*ret = name;
+	return 0;
+}
+
+/* --- chains --- */
+
+void manifest_state_free(struct manifest_state *s)
+{
+	manifest_free(&s->last);
+	manifest_items_free(&s->items);
+	free(s->missing);
+	*s = (struct manifest_state){0};
+}
+
+struct chain {
+	struct manifest *items; /* from the newest one back */
+	size_t count, capacity;
+};
+
+static void chain_free(struct chain *c)
+{
+	while (c->count)
+		manifest_free(&c->items[--c->count]);
+	VEC_FREE(c);
+}
+
+static bool is_lost(int num)
+{
+	return num == ENOENT || num == EBADMSG || num == EIO;
+}
+
+/* Adds the manifest of this name, unless it is missing or damaged: 0. 1: it is
+ * added. */
+static int add_link(const struct manifest_place *place,
+		    const struct manifest_name *name, struct chain *to,
+		    struct err *err)
+{
+	struct manifest m;
+
+	if (manifest_read(place, name, &m, err) < 0)
+		return is_lost(err->num) ? 0 : -err->num;
+	*VEC_ADD(to) = m;
+	return 1;
+}
+
+/*
+ * Adds the manifests of a number whose hash is unknown, because the next one is
+ * lost. Only clones write several of one number before they part. Which of them
+ * belongs to the chain is unknown then: all add their items, and none drops
+ * any. Returns as add_link() does.
+ */
+static int add_links(const struct manifest_place *place,
+		     const struct manifest_names *all, uint64_t number,
+		     struct chain *to, struct err *err)
+{
+	const struct manifest_name *name =
+		all->count ? sorted_find_number(number, all->items, all->count,
+						sizeof(*name))
+			   : NULL;
+	const struct manifest_name *end = all->items + all->count;
+	size_t first = to->count, i;
+
+	for (; name && name < end && name->number == number; name++)
+		if (add_link(place, name, to, err) < 0)
+			return -err->num;
+	if (to->count > first + 1)
+		for (i = first; i < to->count; i++) {
+			manifest_items_free(&to->items[i].drops);
+			to->items[i].complete = false;
+		}
+	return to->count > first;
+}
+
+/* Goes back from the only manifest in the chain. */
+static int complete_chain(const struct manifest_place *place,
+			  const struct manifest_names *all, struct chain *chain,
+			  struct manifest_state *state, struct err *err)
+{
+	uint64_t number = chain->items->number;
+	int got = 1;
+
+	while (--number && !chain->items[chain->count - 1].complete) {
+		struct manifest_name name = {.number = number};
+
+		memcpy(name.hash, chain->items[chain->count - 1].previous,
+		       sizeof(name.hash));
+		got = got ? add_link(place, &name, chain, err)
+			  : add_links(place, all, number, chain, err);
+		if (got < 0)
+			return got;
+		if (got)
+			continue;
+		state->missing =
+			mem_resize(state->missing, state->missing_count + 1,
+				   sizeof(*state->missing));
+		state->missing[state->missing_count++] = number;
+	}
+	vec_sort(state->missing, state->missing_count, sizeof(*state->missing),
+		 sorted_compare_numbers);
+	return 0;
+}
+
+int manifest_load(const struct manifest_place *place,
+		  const struct manifest_names *all,
+		  const struct manifest_name *from, struct manifest_state *ret,
+		  struct err *err)
+{
+	AUTO(manifest_state) struct manifest_state state = {.name = *from};
+	AUTO(chain) struct chain chain = {0};
+	struct manifest last;
+	size_t i;
+
+	if (manifest_read(place, from, &last, err) < 0)
+		return -err->num;
+	*VEC_ADD(&chain) = last;
+	if (complete_chain(place, all, &chain, &state, err) < 0)
+		return -err->num;
+	for (i = chain.count; i--;)
+		manifest_items_advance(&state.items, &chain.items[i]);
+	state.last = TAKE(chain.items[0]);
+	manifest_items_free(&state.last.adds);
+	manifest_items_free(&state.last.drops);
+	*ret = TAKE(state);
+	return 0;
+}
