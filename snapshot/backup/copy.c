@@ -1,0 +1,973 @@
+#include "snapshot/backup/copy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "snapshot/backup/push.h"
+#include "snapshot/maintain/reach.h"
+#include "snapshot/store/chunklist.h"
+#include "snapshot/store/hash.h"
+
+#define PIECE ((size_t)1 << 20)
+#define ROOT_LEN_MAX ((size_t)64 << 10)
+
+struct copy_store {
+	struct manifest_place place;
+	struct manifest_state state;
+	VEC(uint64_t) missing;
+};
+
+/* --- finding --- */
+
+void copy_sources_free(struct copy_sources *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->count; i++) {
+		free(s->items[i].host);
+		free(s->items[i].home);
+		free(s->items[i].fault);
+	}
+	VEC_FREE(s);
+}
+
+static int compare_sources(const void *a, const void *b)
+{
+	const struct copy_source *x = a, *y = b;
+
+	return (x->time < y->time) - (x->time > y->time);
+}
+
+/* Whether a manifest of the next number follows this one. */
+static bool has_successor(const struct manifest_place *place,
+			  const struct manifest_names *names, size_t i)
+{
+	size_t k;
+
+	for (k = i + 1; k < names->count; k++) {
+		AUTO(manifest) struct manifest m = {0};
+		struct err ignored;
+
+		if (names->items[k].number == names->items[i].number)
+			continue;
+		if (names->items[k].number != names->items[i].number + 1)
+			return false;
+		if (manifest_read(place, &names->items[k], &m, &ignored) == 0 &&
+		    memcmp(m.previous, names->items[i].hash, SEAL_HASH_LEN) ==
+			    0)
+			return true;
+	}
+	return false;
+}
+
+static void add_source(const struct manifest_place *place,
+		       const struct manifest_names *names, size_t newest,
+		       struct copy_sources *to)
+{
+	struct copy_source *s = VEC_ADD(to);
+	size_t i = newest + 1;
+
+	memcpy(s->space, place->space, SEAL_SPACE_LEN);
+	s->newest = names->items[newest];
+	/* Host and time are also those of an older manifest. */
+	while (i-- > 0 && !s->host) {
+		AUTO(manifest) struct manifest m = {0};
+		struct err err;
+
+		if (manifest_read(place, &names->items[i], &m, &err) < 0) {
+			if (!s->fault)
+				s->fault = mem_strdup(err.text);
+			continue;
+		}
+		s->host = TAKE(m.host);
+		s->home = TAKE(m.home);
+		s->time = m.time;
+		s->snapshots = m.newest;
+	}
+	if (!s->host) {
+		s->host = mem_strdup("");
+		s->home = mem_strdup("");
+	}
+}
+
+/* Every manifest that no other one follows is the end of a chain. Two machines
+ * with one state (clones) may each have added one with the same number. */
+static int add_sources(const struct manifest_place *place,
+		       struct copy_sources *to, struct err *err)
+{
+	struct manifest_names names = {0};
+	int got = manifest_list(place, &names, err);
+	size_t i;
+
+	for (i = 0; got == 0 && i < names.count; i++) {
+		uint64_t number = names.items[i].number;
+		bool forked = (i && names.items[i - 1].number == number) ||
+			      (i + 1 < names.count &&
+			       names.items[i + 1].number == number);
+
+		if (number == names.items[names.count - 1].number ||
+		    (forked && !has_successor(place, &names, i)))
+			add_source(place, &names, i, to);
+	}
+	free(names.items);
+	return got;
+}
+
+int copy_list(const struct destination *d,
+	      const unsigned char key[SEAL_KEY_LEN], struct copy_sources *ret,
+	      struct err *err)
+{
+	AUTO(dirlist) struct dirlist top = {0};
+	AUTO(copy_sources) struct copy_sources found = {0};
+	struct manifest_place place = {.destination = d, .key = key};
+	size_t i;
+
+	if (destination_list(d, "", &top, err) < 0)
+		return -err->num;
+	for (i = 0; i < top.count; i++)
+		if (manifest_space_parse(top.items[i].name, place.space) &&
+		    add_sources(&place, &found, err) < 0)
+			return -err->num;
+	if (!found.count)
+		return fail(err, ENOENT, "%s has no backup",
+			    text_quote(d->path));
+	VEC_SORT(&found, compare_sources);
+	*ret = TAKE(found);
+	return 0;
+}
+
+/* --- opening --- */
+
+void copy_free(struct copy_store **c)
+{
+	if (!*c)
+		return;
+	manifest_state_free(&(*c)->state);
+	VEC_FREE(&(*c)->missing);
+	free(*c);
+	*c = NULL;
+}
+
+const uint64_t *copy_missing(const struct copy_store *c, size_t *ret_count)
+{
+	*ret_count = c->missing.count;
+	return c->missing.items;
+}
+
+static int load_newest(struct copy_store *c, const struct copy_source *source,
+		       uint64_t number, const struct manifest_names *names,
+		       struct err *err)
+{
+	size_t i = names->count;
+	bool at_source = number != 0;
+
+	while (i-- > 0) {
+		const struct manifest_name *n = &names->items[i];
+		int got;
+
+		if (number && n->number != number)
+			continue;
+		/* The chains of clones end at different ones. */
+		at_source = at_source || (n->number == source->newest.number &&
+					  memcmp(n->hash, source->newest.hash,
+						 SEAL_HASH_LEN) == 0);
+		if (!at_source)
+			continue;
+		got = manifest_load(&c->place, names, n, &c->state, err);
+		if (got == 0)
+			return 0;
+		if (number)
+			return got;
+		*VEC_ADD(&c->missing) = n->number;
+	}
+	if (number)
+		return fail(err, ENOENT, "there is no backup %" PRIu64, number);
+	return fail(err, EBADMSG, "no manifest of this backup can be read");
+}
+
+int copy_open(const struct destination *d,
+	      const unsigned char key[SEAL_KEY_LEN],
+	      const struct copy_source *source, uint64_t number,
+	      struct copy_store **ret, struct err *err)
+{
+	struct manifest_names names = {0};
+	AUTO(copy) struct copy_store *c = mem_zalloc(sizeof(*c));
+	size_t i;
+	int got;
+
+	c->place = (struct manifest_place){.destination = d, .key = key};
+	memcpy(c->place.space, source->space, SEAL_SPACE_LEN);
+	got = manifest_list(&c->place, &names, err);
+	if (got == 0)
+		got = load_newest(c, source, number, &names, err);
+	free(names.items);
+	if (got < 0)
+		return got;
+	for (i = 0; i < c->state.missing_count; i++)
+		*VEC_ADD(&c->missing) = c->state.missing[i];
+	*ret = TAKE(c);
+	return 0;
+}
+
+/* --- unpacking --- */
+
+struct unpack {
+	struct copy_store *c;
+	const struct copy_unpack_options *o;
+	int dir_fd, packs_fd, snaps_fd;
+	const bool *wanted; /* for each item, or NULL: all */
+	uint64_t faults, done, total;
+	unsigned char *bytes; /* PIECE */
+};
+
+static enum seal_kind kind_of_file(const struct manifest_item *item)
+{
+	return item->kind == MANIFEST_ROOT	? SEAL_ROOT
+	       : item->kind == MANIFEST_RECORDS ? SEAL_PACKS
+						: SEAL_META;
+}
+
+static char *file_dir(const struct copy_store *c,
+		      const struct manifest_item *item)
+{
+	enum seal_kind kind = kind_of_file(item);
+
+	return manifest_space_path(c->place.space, kind == SEAL_PACKS  ? "/p"
+						   : kind == SEAL_META ? "/s"
+								       : "");
+}
+
+static void report_fault(struct unpack *u, const struct manifest_item *item,
+			 const char *why)
+{
+	auto_free char *dir = file_dir(u->c, item);
+	char name[MANIFEST_NAME_LEN];
+	auto_free char *path = NULL;
+
+	manifest_object_name(item, name);
+	path = mem_printf("%s/%s", dir, name);
+	u->faults++;
+	if (u->o->fault)
+		u->o->fault(u->o->arg, path, item->name, why);
+}
+
+/* Items in the order in which their files have them. */
+static int compare_places(const void *a, const void *b)
+{
+	const struct manifest_item *x = *(const struct manifest_item *const *)a;
+	const struct manifest_item *y = *(const struct manifest_item *const *)b;
+	int order = memcmp(x->object, y->object, SEAL_HASH_LEN);
+
+	return order ? order
+		     : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* A name of a manifest becomes a name in the new store. */
+static bool is_good_name(const struct manifest_item *item)
+{
+	size_t len = strlen(item->name);
+
+	if (!len || len > 64 || item->name[0] == '.' || strchr(item->name, '/'))
+		return false;
+	if (item->kind == MANIFEST_SNAPSHOT)
+		return catalog_file_seq(item->name) != 0;
+	if (item->kind == MANIFEST_FILE)
+		return strcmp(item->name, "gone") == 0 ||
+		       strcmp(item->name, "lost") == 0;
+	return len > 4 && strcmp(item->name + len - 4, ".gpk") == 0;
+}
+
+/* Where the n-th byte of an item belongs in its file. */
+static uint64_t place_in_file(const struct unpack *u,
+			      const struct manifest_item *item, uint64_t n)
+{
+	const struct manifest_item *records;
+
+	if (item->kind == MANIFEST_RECORDS)
+		return HEADER_LEN + n;
+	if (item->kind != MANIFEST_INDEX || n < HEADER_LEN)
+		return n;
+	records = manifest_items_find(&u->c->state.items, MANIFEST_RECORDS,
+				      item->name);
+	return n + (records ? records->len : 0);
+}
+
+static int open_target(const struct unpack *u, const struct manifest_item *item)
+{
+	int dir_fd = item->kind == MANIFEST_SNAPSHOT ? u->snaps_fd
+		     : item->kind == MANIFEST_FILE   ? u->dir_fd
+						     : u->packs_fd;
+	bool pack = dir_fd == u->packs_fd;
+	int fd = openat(dir_fd, item->name,
+			O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
+				(pack ? 0 : O_TRUNC),
+			0600);
+
+	/* Files are 0400; this process may have made it before. */
+	if (fd < 0 && errno == EACCES &&
+	    fchmodat(dir_fd, item->name, 0600, 0) == 0)
+		fd = openat(dir_fd, item->name,
+			    O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	return fd;
+}
+
+/* Copies one item out of its file, which r reads at its offset. -EBADMSG: the
+ * file is damaged; what was read before is written. */
+static int unpack_item(struct unpack *u, struct seal_reader *r,
+		       const struct manifest_item *item, struct err *err)
+{
+	auto_close int fd = open_target(u, item);
+	uint64_t at = 0;
+
+	if (fd < 0)
+		return fail_errno(err, "create %s", text_quote(item->name));
+	while (at < item->len) {
+		uint64_t left = item->len - at;
+		size_t n = left < PIECE ? (size_t)left : PIECE, got;
+
+		/* The header of a pack is apart from its index. */
+		if (item->kind == MANIFEST_INDEX && at < HEADER_LEN &&
+		    n > HEADER_LEN - at)
+			n = (size_t)(HEADER_LEN - at);
+		if (seal_reader_read(r, u->bytes, n, &got, err) < 0)
+			return -err->num;
+		if (got < n)
+			return fail(err, EBADMSG, "it is too short");
+		if (fd_pwrite(fd, u->bytes, n, place_in_file(u, item, at)) < 0)
+			return fail_errno(err, "write %s",
+					  text_quote(item->name));
+		at += n;
+		u->done += n;
+		if (u->o->progress)
+			u->o->progress(u->o->arg, u->done, u->total);
+	}
+	if (fchmod(fd, 0400) < 0)
+		return fail_errno(err, "protect %s", text_quote(item->name));
+	return 0;
+}
+
+static int skip_to(struct unpack *u, struct seal_reader *r, uint64_t *at,
+		   uint64_t offset, struct err *err)
+{
+	while (*at < offset) {
+		uint64_t left = offset - *at;
+		size_t n = left < PIECE ? (size_t)left : PIECE, got;
+
+		if (seal_reader_read(r, u->bytes, n, &got, err) < 0)
+			return -err->num;
+		if (got < n)
+			return fail(err, EBADMSG, "it is too short");
+		*at += n;
+	}
+	return 0;
+}
+
+/* Whether an error is about the destination's file, not about this machine. */
+static bool is_damage(int got)
+{
+	return got == -EBADMSG || got == -ENOENT || got == -EIO ||
+	       got == -EINVAL || got == -ELOOP || got == -EACCES;
+}
+
+/* All items of one file. Its damage is reported for each item that lacks bytes,
+ * and is no failure. */
+static int unpack_file(struct unpack *u, const struct manifest_item **items,
+		       size_t count, struct err *err)
+{
+	auto_free char *dir = file_dir(u->c, items[0]);
+	AUTO(seal_reader) struct seal_reader *r = NULL;
+	char name[MANIFEST_NAME_LEN];
+	auto_close int fd = -1;
+	uint64_t at = 0;
+	size_t i;
+	int got;
+
+	manifest_object_name(items[0], name);
+	got = fd = destination_read(u->c->place.destination, dir, name, err);
+	if (got >= 0)
+		got = seal_reader_new(fd, u->c->place.key,
+				      kind_of_file(items[0]), u->c->place.space,
+				      &r, err);
+	for (i = 0; i < count; i++) {
+		if (got >= 0)
+			got = skip_to(u, r, &at, items[i]->offset, err);
+		if (got >= 0)
+			got = unpack_item(u, r, items[i], err);
+		if (got < 0 && !is_damage(got))
+			return got;
+		if (got < 0)
+			report_fault(u, items[i], err->text);
+		at += items[i]->len;
+	}
+	return 0;
+}
+
+/* Unpacks the wanted items, each file of the destination once. */
+static int unpack_items(struct unpack *u, struct err *err)
+{
+	const struct manifest_items *all = &u->c->state.items;
+	VEC(const struct manifest_item *) list = {0};
+	size_t i, first = 0;
+	int got = 0;
+
+	for (i = 0; i < all->count; i++) {
+		const struct manifest_item *item = &all->items[i];
+
+		if (item->kind == MANIFEST_ROOT ||
+		    (u->wanted ? !u->wanted[i]
+			       : u->o->lazy && item->kind == MANIFEST_RECORDS))
+			continue;
+		if (!is_good_name(item)) {
+			report_fault(u, item, "its name is invalid");
+			continue;
+		}
+		*VEC_ADD(&list) = item;
+		u->total += item->len;
+	}
+	VEC_SORT(&list, compare_places);
+	for (i = 1; i <= list.count && got == 0; i++) {
+		if (i < list.count &&
+		    memcmp(list.items[first]->object, list.items[i]->object,
+			   SEAL_HASH_LEN) == 0)
+			continue;
+		got = unpack_file(u, list.items + first, i - first, err);
+		first = i;
+	}
+	VEC_FREE(&list);
+	return got;
+}
+
+/* Reads the content of the first root that is intact. */
+static int read_root(struct unpack *u, struct buf *to, struct err *err)
+{
+	const struct manifest_items *all = &u->c->state.items;
+	size_t i;
+
+	(void)fail(err, EBADMSG,
+		   "the backup has no copy of the store's "
+		   "secret");
+	for (i = 0; i < all->count; i++) {
+		const struct manifest_item *item = &all->items[i];
+		AUTO(seal_reader) struct seal_reader *r = NULL;
+		auto_free char *dir = file_dir(u->c, item);
+		char name[MANIFEST_NAME_LEN];
+		auto_close int fd = -1;
+		size_t len = 0;
+
+		if (item->kind != MANIFEST_ROOT)
+			continue;
+		buf_clear(to);
+		manifest_object_name(item, name);
+		fd = destination_read(u->c->place.destination, dir, name, err);
+		if (fd >= 0 &&
+		    seal_reader_new(fd, u->c->place.key, SEAL_ROOT,
+				    u->c->place.space, &r, err) == 0 &&
+		    seal_reader_read(r, buf_reserve(to, ROOT_LEN_MAX),
+				     ROOT_LEN_MAX, &len, err) == 0 &&
+		    len > SECRET_LEN) {
+			to->len = len;
+			return 0;
+		}
+		report_fault(u, item, err->text);
+	}
+	return -err->num;
+}
+
+static int write_secrets(struct unpack *u, const struct buf *root,
+			 struct err *err)
+{
+	static const char *const names[] = {"secret", "secret.2"};
+	unsigned char bytes[SECRET_LEN + 8];
+	size_t i;
+	int got = 0;
+
+	memcpy(bytes, root->data, SECRET_LEN);
+	put_le(bytes + SECRET_LEN, hash_check(bytes, SECRET_LEN), 8);
+	for (i = 0; i < ARRAY_SIZE(names) && got == 0; i++)
+		got = atomic_write(u->dir_fd, names[i], bytes, sizeof(bytes),
+				   0400, ATOMIC_NO_SYNC, err);
+	explicit_bzero(bytes, sizeof(bytes));
+	return got;
+}
+
+static int make_dirs(struct unpack *u, const char *dir, struct err *err)
+{
+	static const char *const names[] = {"packs", "snaps", "tmp", "trash"};
+	size_t i;
+
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return fail_errno(err, "create %s", text_quote(dir));
+	u->dir_fd = fd_open_dir(AT_FDCWD, dir);
+	if (u->dir_fd < 0)
+		return fail_errno(err, "open %s", text_quote(dir));
+	if (fd_exists(u->dir_fd, "FORMAT"))
+		return fail(err, EEXIST, "%s is a store already",
+			    text_quote(dir));
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (mkdirat(u->dir_fd, names[i], 0700) < 0 && errno != EEXIST)
+			return fail_errno(err, "create %s in %s", names[i],
+					  text_quote(dir));
+	u->packs_fd = fd_open_dir(u->dir_fd, "packs");
+	u->snaps_fd = fd_open_dir(u->dir_fd, "snaps");
+	if (u->packs_fd < 0 || u->snaps_fd < 0)
+		return fail_errno(err, "open a directory of %s",
+				  text_quote(dir));
+	return 0;
+}
+
+/* The number behind which the next snapshot is counted, then FORMAT, with
+ * which the store exists. All else is durable before. */
+static int finish_store(struct unpack *u, const struct buf *root,
+			struct err *err)
+{
+	auto_free char *highest =
+		mem_printf("%019" PRIu64 "\n", u->c->state.last.newest);
+
+	if (atomic_write(u->dir_fd, "commit.lock", highest, strlen(highest),
+			 0600, ATOMIC_NO_SYNC, err) < 0 ||
+	    atomic_write(u->dir_fd, "lock", "", 0, 0600, ATOMIC_NO_SYNC, err) <
+		    0)
+		return -err->num;
+	if (fchmod(u->packs_fd, 0500) < 0 || fchmod(u->snaps_fd, 0500) < 0 ||
+	    syncfs(u->dir_fd) < 0)
+		return fail_errno(err, "sync the store");
+	if (atomic_write(u->dir_fd, "FORMAT", root->data + SECRET_LEN,
+			 root->len - SECRET_LEN, 0400, ATOMIC_DURABLE, err) < 0)
+		return -err->num;
+	return fchmod(u->dir_fd, 0500) < 0 ? fail_errno(err, "close the store")
+					   : 0;
+}
+
+static void unpack_free(struct unpack *u)
+{
+	fd_close(&u->dir_fd);
+	fd_close(&u->packs_fd);
+	fd_close(&u->snaps_fd);
+	free(u->bytes);
+}
+
+int copy_unpack(struct copy_store *c, const char *dir,
+		const struct copy_unpack_options *o, uint64_t *ret_faults,
+		struct err *err)
+{
+	AUTO(unpack)
+	struct unpack u = {
+		.c = c,
+		.o = o,
+		.dir_fd = -1,
+		.packs_fd = -1,
+		.snaps_fd = -1,
+	};
+	AUTO(buf) struct buf root = {0};
+	int got;
+
+	u.bytes = mem_alloc(PIECE);
+	got = make_dirs(&u, dir, err);
+	if (got == 0)
+		got = read_root(&u, &root, err);
+	if (got == 0)
+		got = write_secrets(&u, &root, err);
+	if (got == 0)
+		got = unpack_items(&u, err);
+	if (got == 0)
+		got = finish_store(&u, &root, err);
+	if (root.data)
+		explicit_bzero(root.data, root.len);
+	*ret_faults = u.faults;
+	return got;
+}
+
+/* The packs with an object that was reached. */
+static bool has_reached(const struct inventory_pack *pack)
+{
+	uint32_t i;
+
+	for (i = 0; pack->pack && i < pack_count(pack->pack); i++)
+		if (pack->flags[i] & COPY_REACHED)
+			return true;
+	return false;
+}
+
+static int ignore_lost(void *arg, const char *path, const struct entry *e,
+		       const char *why, struct err *err)
+{
+	(void)arg;
+	(void)path;
+	(void)e;
+	(void)why;
+	(void)err;
+	return 0;
+}
+
+int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
+	       const struct entry *e, struct err *err)
+{
+	static const struct copy_unpack_options none;
+	AUTO(inventory) struct inventory inv = {0};
+	AUTO(unpack)
+	struct unpack u = {
+		.c = c,
+		.o = &none,
+		.dir_fd = fd_open_dir(AT_FDCWD, dir),
+		.packs_fd = -1,
+		.snaps_fd = -1,
+	};
+	auto_free bool *wanted =
+		mem_zalloc(c->state.items.count * sizeof(*wanted) + 1);
+	size_t i;
+
+	if (u.dir_fd < 0)
+		return fail_errno(err, "open %s", text_quote(dir));
+	u.packs_fd = fd_open_dir(u.dir_fd, "packs");
+	if (u.packs_fd < 0)
+		return fail_errno(err, "open packs in %s", text_quote(dir));
+	u.bytes = mem_alloc(PIECE);
+	u.wanted = wanted;
+	if (inventory_load(s, &inv, err) < 0 ||
+	    reach_check(&inv, e, ignore_lost, NULL, err) < 0)
+		return -err->num;
+	for (i = 0; i < inv.count; i++) {
+		const struct manifest_item *records = manifest_items_find(
+			&c->state.items, MANIFEST_RECORDS, inv.packs[i].name);
+
+		if (records && has_reached(&inv.packs[i]))
+			wanted[records - c->state.items.items] = true;
+	}
+	return unpack_items(&u, err);
+}
+
+/* --- an entry from one store to another --- */
+
+static int copy_object(struct store *from, struct store *to,
+		       const struct oid *id, struct oid *ret, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+
+	*ret = *id;
+	if (id->type == OBJECT_NONE)
+		return 0;
+	return store_get(from, id, &b, err) < 0
+		       ? -err->num
+		       : store_put(to, id->type, b.data, b.len, ret, err);
+}
+
+static int copy_file(struct store *from, struct store *to, const struct oid *id,
+		     struct oid *ret, struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+	AUTO(buf) struct buf b = {0};
+	size_t i;
+
+	if (id->type != OBJECT_CHUNKLIST)
+		return copy_object(from, to, id, ret, err);
+	if (chunklist_load(from, id, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++)
+		if (!list.runs[i].hole &&
+		    copy_object(from, to, &list.runs[i].id, &list.runs[i].id,
+				err) < 0)
+			return -err->num;
+	chunklist_encode(&list, &b);
+	return store_put(to, OBJECT_CHUNKLIST, b.data, b.len, ret, err);
+}
+
+static int copy_tree(struct store *from, struct store *to, const struct oid *id,
+		     struct oid *ret, struct err *err)
+{
+	AUTO(tree) struct tree t = {0};
+	AUTO(tree_writer) struct tree_writer *w = NULL;
+	size_t i;
+
+	if (tree_load(from, id, &t, err) < 0)
+		return -err->num;
+	w = tree_writer_new(to, t.count);
+	for (i = 0; i < t.count; i++) {
+		AUTO(entry) struct entry e = {0};
+
+		if (copy_entry(from, to, &t.entries[i], &e, err) < 0)
+			return err_context(err, "%s",
+					   text_quote(t.entries[i].name));
+		if (tree_writer_add(w, &e, err) < 0)
+			return -err->num;
+	}
+	return tree_writer_end(w, ret, err);
+}
+
+int copy_entry(struct store *from, struct store *to, const struct entry *e,
+	       struct entry *ret, struct err *err)
+{
+	AUTO(entry) struct entry copy = {0};
+	int got;
+
+	entry_copy(&copy, e);
+	got = copy_object(from, to, &e->attrs, &copy.attrs, err);
+	if (got == 0 && e->content.type != OBJECT_NONE)
+		got = S_ISDIR(e->mode) ? copy_tree(from, to, &e->content,
+						   &copy.content, err)
+				       : copy_file(from, to, &e->content,
+						   &copy.content, err);
+	if (got == 0)
+		*ret = TAKE(copy);
+	return got;
+}
+
+/* --- checking --- */
+
+/* Bytes of a sealed file with that much content. */
+static uint64_t sealed_len(uint64_t content)
+{
+	return SEAL_OVERHEAD + content +
+	       (content / SEAL_FRAME_LEN + 1) * SEAL_FRAME_ADDS;
+}
+
+static int check_file(struct unpack *u, const struct manifest_item *last,
+		      bool read_data, uint64_t *ret_len, struct err *err)
+{
+	auto_free char *dir = file_dir(u->c, last);
+	char name[MANIFEST_NAME_LEN];
+	unsigned char hash[SEAL_HASH_LEN];
+	uint64_t len;
+	struct stat st;
+	auto_close int fd = -1;
+
+	manifest_object_name(last, name);
+	fd = destination_read(u->c->place.destination, dir, name, err);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "read it");
+	*ret_len = (uint64_t)st.st_size;
+	if (*ret_len != sealed_len(last->offset + last->len))
+		return fail(err, EBADMSG,
+			    "it has %" PRIu64 " bytes instead of %" PRIu64,
+			    *ret_len, sealed_len(last->offset + last->len));
+	if (!read_data)
+		return 0;
+	if (seal_hash_file(fd, hash, &len, err) < 0)
+		return -err->num;
+	return memcmp(hash, last->object, SEAL_HASH_LEN) == 0
+		       ? 0
+		       : fail(err, EBADMSG, "its bytes have changed");
+}
+
+static bool is_sampled(unsigned int percentage)
+{
+	unsigned char random;
+
+	mem_random(&random, 1);
+	return random * 100u < percentage * 256u;
+}
+
+int copy_verify(struct copy_store *c, const struct copy_verify_options *o,
+		struct copy_verify_result *ret, struct err *err)
+{
+	const struct copy_unpack_options report = {.fault = o->fault,
+						   .arg = o->arg};
+	struct unpack u = {.c = c, .o = &report};
+	const struct manifest_items *all = &c->state.items;
+	auto_free const struct manifest_item **list =
+		mem_alloc((all->count + 1) * sizeof(*list));
+	struct copy_verify_result r = {.faults = c->missing.count};
+	uint64_t total = 0, done = 0;
+	size_t i, k, first = 0;
+
+	for (i = 0; i < all->count; i++) {
+		list[i] = &all->items[i];
+		total += all->items[i].len;
+		r.snapshots += all->items[i].kind == MANIFEST_SNAPSHOT;
+		r.packs += all->items[i].kind == MANIFEST_INDEX ||
+			   all->items[i].kind == MANIFEST_TREES;
+	}
+	vec_sort(list, all->count, sizeof(*list), compare_places);
+	for (i = 0; i < all->count; i++) {
+		bool read_data =
+			o->sample ? is_sampled(o->sample) : o->read_data;
+		uint64_t len = 0;
+		int got;
+
+		done += list[i]->len;
+		if (i + 1 < all->count &&
+		    memcmp(list[i]->object, list[i + 1]->object,
+			   SEAL_HASH_LEN) == 0)
+			continue;
+		got = check_file(&u, list[i], read_data, &len, err);
+		if (got < 0 && !is_damage(got))
+			return got;
+		for (k = first; got < 0 && k <= i; k++)
+			report_fault(&u, list[k], err->text);
+		first = i + 1;
+		r.files++;
+		r.bytes += len;
+		if (o->progress)
+			o->progress(o->arg, done, total);
+	}
+	r.faults += u.faults;
+	*ret = r;
+	return r.faults != 0;
+}
+
+/* --- deleting --- */
+
+static void keep_names(struct names *to, const struct manifest_items *items)
+{
+	size_t i;
+
+	for (i = 0; i < items->count; i++) {
+		char name[MANIFEST_NAME_LEN];
+
+		manifest_object_name(&items->items[i], name);
+		names_add(to, name);
+	}
+}
+
+static int delete_others(struct destination *d, const char *dir,
+			 const struct names *keep, bool dry_run,
+			 struct copy_prune_result *ret, uint64_t *ret_count,
+			 struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (destination_list(d, dir, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		auto_close int fd = -1;
+		struct stat st;
+
+		if (list.items[i].type == DT_DIR ||
+		    (keep->count &&
+		     bsearch(&name, keep->items, keep->count, sizeof(char *),
+			     sorted_compare_texts)))
+			continue;
+		fd = destination_read(d, dir, name, err);
+		if (fd == -ENOENT)
+			continue;
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return -err->num;
+		if (!dry_run && destination_delete(d, dir, name, err) < 0)
+			return -err->num;
+		ret->bytes += (uint64_t)st.st_size;
+		++*ret_count;
+	}
+	return 0;
+}
+
+/* The number of the complete manifest that the one at `i` builds on. */
+static int find_complete(const struct manifest_place *place,
+			 const struct manifest_names *names, size_t i,
+			 uint64_t *ret, struct err *err)
+{
+	for (i++; i-- > 0;) {
+		AUTO(manifest) struct manifest m = {0};
+
+		if (manifest_read(place, &names->items[i], &m, err) < 0)
+			return err_context(err, "backup %" PRIu64,
+					   names->items[i].number);
+		*ret = m.number;
+		if (m.complete)
+			return 0;
+	}
+	return 0;
+}
+
+/* Fills in what the manifests from `first` on need. A manifest that cannot be
+ * read ends the prune: its files are not known. */
+static int list_kept(const struct manifest_place *place,
+		     const struct manifest_names *names, size_t first,
+		     struct names *ret_files, struct names *ret_manifests,
+		     struct err *err)
+{
+	uint64_t base = names->items[first].number;
+	size_t i;
+
+	if (find_complete(place, names, first, &base, err) < 0)
+		return -err->num;
+	for (i = 0; i < names->count; i++) {
+		AUTO(manifest_state) struct manifest_state state = {0};
+		char name[MANIFEST_NAME_LEN];
+
+		if (names->items[i].number < base)
+			continue;
+		manifest_file_name(&names->items[i], name);
+		names_add(ret_manifests, name);
+		if (i < first)
+			continue;
+		if (manifest_load(place, names, &names->items[i], &state, err) <
+		    0)
+			return err_context(err, "backup %" PRIu64,
+					   names->items[i].number);
+		if (state.missing_count)
+			return fail(err, EBADMSG,
+				    "backup %" PRIu64 " is missing",
+				    state.missing[0]);
+		keep_names(ret_files, &state.items);
+	}
+	vec_sort(ret_files->items, ret_files->count, sizeof(char *),
+		 sorted_compare_texts);
+	vec_sort(ret_manifests->items, ret_manifests->count, sizeof(char *),
+		 sorted_compare_texts);
+	return 0;
+}
+
+/* Manifests go first: a killed prune leaves no backup without its files. */
+static int delete_unneeded(struct destination *d,
+			   const struct manifest_place *place,
+			   const struct names *files,
+			   const struct names *manifests, bool dry_run,
+			   struct copy_prune_result *ret, struct err *err)
+{
+	static const char *const subs[] = {"/c", "/p", "/s", ""};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(subs); i++) {
+		auto_free char *dir =
+			manifest_space_path(place->space, subs[i]);
+
+		if (delete_others(d, dir, i ? files : manifests, dry_run, ret,
+				  i ? &ret->files : &ret->backups, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+int copy_prune(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
+	       const struct copy_source *source, uint64_t keep, bool dry_run,
+	       int local_fd, struct copy_prune_result *ret, struct err *err)
+{
+	struct manifest_place place = {.destination = d, .key = key};
+	struct manifest_names names = {0};
+	AUTO(names) struct names files = {0};
+	AUTO(names) struct names manifests = {0};
+	auto_close int lock = push_lock(local_fd, d, err);
+	int got;
+
+	*ret = (struct copy_prune_result){0};
+	if (lock < 0)
+		return lock;
+	memcpy(place.space, source->space, SEAL_SPACE_LEN);
+	got = manifest_list(&place, &names, err);
+	if (got == 0 && names.count > keep) {
+		got = list_kept(&place, &names, names.count - (size_t)keep,
+				&files, &manifests, err);
+		if (got == 0)
+			got = delete_unneeded(d, &place, &files, &manifests,
+					      dry_run, ret, err);
+	}
+	free(names.items);
+	return got;
+}

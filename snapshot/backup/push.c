@@ -1,0 +1,1039 @@
+#include "snapshot/backup/push.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/codec.h"
+#include "base/fd.h"
+#include "base/lock.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "snapshot/store/inventory.h"
+#include "snapshot/store/store_dir.h"
+#include "snapshot/tree/catalog.h"
+
+/* A file of p/ or s/ takes small items up to this size. */
+#define BUNDLE_LEN ((uint64_t)4 << 20)
+/* Every so many manifests are complete. */
+#define COMPLETE_EVERY 64
+#define LIST_MAGIC "GUARDBL1"
+#define LIST_LEN_MAX ((size_t)1 << 30)
+#define SNAPSHOT_LEN_MAX ((size_t)1 << 30)
+
+/* The state of a file of the store when it was sent: inode and ctime. */
+struct stamp {
+	char *name;
+	uint64_t value;
+};
+
+struct stamps {
+	struct stamp *items;
+	size_t count, capacity;
+};
+
+/* A part of a file of the store. */
+struct range {
+	uint64_t at, len;
+};
+
+/* An item to be sent: bytes in memory, or one or two ranges of a pack. */
+struct outgoing {
+	struct manifest_item item;
+	struct buf bytes;
+	struct range ranges[2];
+};
+
+struct outgoings {
+	struct outgoing *items;
+	size_t count, capacity;
+};
+
+struct push {
+	struct store *store;
+	struct destination *d;
+	const struct push_options *o;
+	struct push_result *ret;
+	struct manifest_place place;
+	int local_fd;
+	/* The local list: what the destination has. */
+	struct manifest_name last; /* number 0: no backup so far */
+	struct manifest_items items;
+	struct stamps stamps; /* sorted by name */
+	struct names covered; /* packs whose objects are in other packs there */
+	uint64_t times[2]; /* of packs/ and snaps/ when nothing was missing */
+	/* Of this backup. */
+	bool complete;
+	uint64_t now_times[2];
+	struct stamps now_stamps;
+	struct dirlist packs;
+	struct outgoings data, meta;
+	struct manifest manifest;
+	uint64_t total, done;
+	uint64_t newest; /* highest number of a snapshot */
+	int journal_fd;
+};
+
+void push_result_free(struct push_result *r)
+{
+	names_free(&r->paths);
+}
+
+static void stamps_free(struct stamps *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->count; i++)
+		free(s->items[i].name);
+	VEC_FREE(s);
+}
+
+static void outgoings_free(struct outgoings *o)
+{
+	size_t i;
+
+	for (i = 0; i < o->count; i++) {
+		free(o->items[i].item.name);
+		buf_free(&o->items[i].bytes);
+	}
+	VEC_FREE(o);
+}
+
+static void push_free(struct push *p)
+{
+	manifest_items_free(&p->items);
+	stamps_free(&p->stamps);
+	stamps_free(&p->now_stamps);
+	names_free(&p->covered);
+	dirlist_free(&p->packs);
+	outgoings_free(&p->data);
+	outgoings_free(&p->meta);
+	manifest_free(&p->manifest);
+	fd_close(&p->journal_fd);
+}
+
+/* --- the local list, and the journal of files that no manifest names yet ---
+ *
+ *	list    = "GUARDBL1" space:32 number:8 hash:32 time:8 time:8
+ *	          count:var *( name:text stamp:8 ) count:var *covered:text
+ *	          manifest check:8              ; complete, of the last backup
+ *	journal = space:32 *( length:4 manifest check:8 )  ; its items were sent
+ */
+
+static void encode_items(const struct manifest_items *items, struct buf *to)
+{
+	struct manifest m = {.number = 1, .adds = *items};
+
+	m.host = m.home = NULL;
+	manifest_encode(&m, to);
+}
+
+static int save_list(struct push *p, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+	size_t i;
+
+	buf_add_text(&b, LIST_MAGIC);
+	buf_add(&b, p->place.space, SEAL_SPACE_LEN);
+	enc_u64(&b, p->last.number);
+	buf_add(&b, p->last.hash, SEAL_HASH_LEN);
+	enc_u64(&b, p->now_times[0]);
+	enc_u64(&b, p->now_times[1]);
+	enc_var(&b, p->now_stamps.count);
+	for (i = 0; i < p->now_stamps.count; i++) {
+		enc_text(&b, p->now_stamps.items[i].name);
+		enc_u64(&b, p->now_stamps.items[i].value);
+	}
+	enc_var(&b, p->covered.count);
+	for (i = 0; i < p->covered.count; i++)
+		enc_text(&b, p->covered.items[i]);
+	encode_items(&p->items, &b);
+	enc_u64(&b, hash_check(b.data, b.len));
+	return atomic_write(p->local_fd, "list", b.data, b.len, 0600,
+			    ATOMIC_DATA_SYNC, err);
+}
+
+static bool decode_list(struct push *p, const struct buf *b)
+{
+	struct manifest m = {0};
+	struct err ignored;
+	const unsigned char *at;
+	struct dec d;
+	uint64_t count;
+	bool good;
+
+	if (b->len < 8 ||
+	    get_le(b->data + b->len - 8, 8) != hash_check(b->data, b->len - 8))
+		return false;
+	d = dec_start(b->data, b->len - 8);
+	at = dec_raw(&d, strlen(LIST_MAGIC));
+	if (!at || memcmp(at, LIST_MAGIC, strlen(LIST_MAGIC)) != 0)
+		return false;
+	at = dec_raw(&d, SEAL_SPACE_LEN);
+	if (at)
+		memcpy(p->place.space, at, SEAL_SPACE_LEN);
+	p->last.number = dec_u64(&d);
+	at = dec_raw(&d, SEAL_HASH_LEN);
+	if (at)
+		memcpy(p->last.hash, at, SEAL_HASH_LEN);
+	p->times[0] = dec_u64(&d);
+	p->times[1] = dec_u64(&d);
+	for (count = dec_var(&d); count && !d.bad; count--) {
+		struct stamp *stamp = VEC_ADD(&p->stamps);
+
+		stamp->name = dec_text(&d);
+		stamp->value = dec_u64(&d);
+	}
+	for (count = dec_var(&d); count && !d.bad; count--) {
+		auto_free char *name = dec_text(&d);
+
+		names_add(&p->covered, name);
+	}
+	good = !d.bad &&
+	       manifest_decode(d.at, (size_t)(d.end - d.at), &m, &ignored) == 0;
+	if (good)
+		p->items = TAKE(m.adds);
+	manifest_free(&m);
+	return good;
+}
+
+/* 1: loaded; 0: there is no usable list. */
+static int load_list(struct push *p, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+	int got = fd_slurp_at(p->local_fd, "list", LIST_LEN_MAX, &b, err);
+
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	return decode_list(p, &b);
+}
+
+static void forget_list(struct push *p)
+{
+	manifest_items_free(&p->items);
+	stamps_free(&p->stamps);
+	names_free(&p->covered);
+	memset(p->times, 0, sizeof(p->times));
+	p->last = (struct manifest_name){0};
+}
+
+/* Adds the items of the journal, which a killed backup has left. new_space:
+ * takes over its namespace. */
+static int read_journal(struct push *p, bool any_space, bool *ret_found,
+			struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+	struct dec d;
+	const unsigned char *space;
+	int got = fd_slurp_at(p->local_fd, "journal", LIST_LEN_MAX, &b, err);
+
+	*ret_found = false;
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	d = dec_start(b.data, b.len);
+	space = dec_raw(&d, SEAL_SPACE_LEN);
+	if (!space)
+		return 0;
+	if (any_space)
+		memcpy(p->place.space, space, SEAL_SPACE_LEN);
+	else if (memcmp(space, p->place.space, SEAL_SPACE_LEN) != 0)
+		return 0;
+	*ret_found = true;
+	for (;;) {
+		size_t len = dec_u32(&d);
+		const unsigned char *bytes = dec_raw(&d, len);
+		uint64_t check = dec_u64(&d);
+		AUTO(manifest) struct manifest m = {0};
+		struct err ignored;
+
+		/* The last record of a killed backup may be cut off. */
+		if (d.bad || check != hash_check(bytes, len) ||
+		    manifest_decode(bytes, len, &m, &ignored) < 0)
+			return 0;
+		manifest_items_advance(&p->items, &m);
+	}
+}
+
+static int write_journal(struct push *p, const struct manifest_items *sent,
+			 struct err *err)
+{
+	AUTO(buf) struct buf b = {0}, record = {0};
+
+	if (p->journal_fd < 0) {
+		p->journal_fd = openat(p->local_fd, "journal",
+				       O_WRONLY | O_CREAT | O_APPEND |
+					       O_NOFOLLOW | O_CLOEXEC,
+				       0600);
+		if (p->journal_fd < 0)
+			return fail_errno(err, "open the journal of a backup");
+	}
+	if (lseek(p->journal_fd, 0, SEEK_END) == 0)
+		buf_add(&b, p->place.space, SEAL_SPACE_LEN);
+	if (sent) {
+		encode_items(sent, &record);
+		enc_u32(&b, (uint32_t)record.len);
+		buf_add(&b, record.data, record.len);
+		enc_u64(&b, hash_check(record.data, record.len));
+	}
+	if (fd_write(p->journal_fd, b.data, b.len) < 0)
+		return fail_errno(err, "write the journal of a backup");
+	return 0;
+}
+
+static void remove_journal(struct push *p)
+{
+	fd_close(&p->journal_fd);
+	(void)unlinkat(p->local_fd, "journal", 0);
+}
+
+/* --- the namespace --- */
+
+static const char *host_name(void)
+{
+	static char name[256];
+
+	if (gethostname(name, sizeof(name) - 1) < 0)
+		return "";
+	return name;
+}
+
+static void begin_space(struct push *p)
+{
+	forget_list(p);
+	remove_journal(p);
+	memcpy(p->place.space, store_get_dir(p->store)->format.uuid,
+	       PACK_UUID_LEN);
+	mem_random(p->place.space + PACK_UUID_LEN,
+		   SEAL_SPACE_LEN - PACK_UUID_LEN);
+	p->complete = p->ret->new_space = true;
+}
+
+/* Forgets the items whose files the destination does not have. */
+static int drop_absent(struct push *p, struct err *err)
+{
+	static const char *const subs[] = {"/p", "/s", ""};
+	struct dirlist lists[ARRAY_SIZE(subs)] = {0};
+	AUTO(manifest) struct manifest absent = {0};
+	size_t i, k;
+	int got = 0;
+
+	for (i = 0; i < ARRAY_SIZE(subs) && got == 0; i++) {
+		auto_free char *dir =
+			manifest_space_path(p->place.space, subs[i]);
+
+		got = destination_list(p->d, dir, &lists[i], err);
+	}
+	for (i = 0; i < p->items.count && got == 0; i++) {
+		const struct manifest_item *item = &p->items.items[i];
+		bool found = false;
+		char name[MANIFEST_NAME_LEN];
+
+		manifest_object_name(item, name);
+		for (k = 0; k < ARRAY_SIZE(subs); k++)
+			found = found || dirlist_find(&lists[k], name);
+		if (!found)
+			manifest_items_add(&absent.drops, item);
+	}
+	manifest_items_advance(&p->items, &absent);
+	for (i = 0; i < ARRAY_SIZE(subs); i++)
+		dirlist_free(&lists[i]);
+	p->complete = true;
+	return got;
+}
+
+/* Without a list: the newest namespace there of this store and this machine. */
+static int find_space(struct push *p, struct err *err)
+{
+	AUTO(dirlist) struct dirlist top = {0};
+	struct manifest_place place = p->place;
+	int64_t best = INT64_MIN;
+	size_t i;
+
+	if (destination_list(p->d, "", &top, err) < 0)
+		return -err->num;
+	for (i = 0; i < top.count; i++) {
+		struct manifest_names names = {0};
+		AUTO(manifest_state) struct manifest_state state = {0};
+		struct err ignored;
+		int got;
+
+		if (!manifest_space_parse(top.items[i].name, place.space) ||
+		    memcmp(place.space, store_get_dir(p->store)->format.uuid,
+			   PACK_UUID_LEN) != 0 ||
+		    manifest_list(&place, &names, &ignored) < 0)
+			continue;
+		got = names.count ? manifest_load(&place, &names,
+						  &names.items[names.count - 1],
+						  &state, &ignored)
+				  : -ENOENT;
+		free(names.items);
+		if (got < 0 || strcmp(state.last.host, host_name()) != 0 ||
+		    state.last.newest > p->newest || state.last.time <= best)
+			continue;
+		best = state.last.time;
+		manifest_items_free(&p->items);
+		p->items = TAKE(state.items);
+		p->last = state.name;
+		memcpy(p->place.space, place.space, SEAL_SPACE_LEN);
+	}
+	if (best == INT64_MIN) {
+		begin_space(p);
+		return 0;
+	}
+	return drop_absent(p, err);
+}
+
+/* Whether a manifest was written by this machine and only the list was not: the
+ * names of its files are random, and the list and the journal have them. */
+static bool is_own_manifest(struct push *p, const struct manifest *m)
+{
+	size_t i;
+
+	if (m->number != p->last.number + 1 || !m->adds.count ||
+	    memcmp(m->previous, p->last.hash, SEAL_HASH_LEN) != 0)
+		return false;
+	for (i = 0; i < m->adds.count; i++) {
+		const struct manifest_item *a = &m->adds.items[i];
+		const struct manifest_item *b =
+			manifest_items_find(&p->items, a->kind, a->name);
+
+		if (!b || memcmp(a->object, b->object, SEAL_HASH_LEN) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Compares the manifests there with the list. */
+static int check_newest(struct push *p, struct err *err)
+{
+	struct manifest_names names = {0};
+	AUTO(manifest) struct manifest m = {0};
+	bool seen = !p->last.number;
+	size_t i, foreign = 0;
+	uint64_t highest = p->last.number;
+	const struct manifest_name *other = NULL;
+	struct err ignored;
+	int got = manifest_list(&p->place, &names, err);
+
+	for (i = 0; got == 0 && i < names.count; i++) {
+		const struct manifest_name *n = &names.items[i];
+
+		if (n->number == p->last.number &&
+		    memcmp(n->hash, p->last.hash, SEAL_HASH_LEN) == 0) {
+			seen = true;
+		} else if (n->number >= p->last.number) {
+			foreign++;
+			other = n;
+		}
+		if (n->number > highest)
+			highest = n->number;
+	}
+	if (got == 0 && foreign == 1 &&
+	    manifest_read(&p->place, other, &m, &ignored) == 0 &&
+	    is_own_manifest(p, &m)) {
+		manifest_items_advance(&p->items, &m);
+		p->last = *other;
+		memset(p->times, 0, sizeof(p->times));
+		remove_journal(p);
+		p->complete = false;
+		seen = true;
+		foreign = 0;
+	}
+	free(names.items);
+	if (got < 0)
+		return got;
+	if (foreign) {
+		begin_space(p);
+	} else if (!seen) {
+		/* The numbers go on behind the highest one ever used. */
+		p->last.number = highest;
+		memset(p->times, 0, sizeof(p->times));
+		return drop_absent(p, err);
+	}
+	return 0;
+}
+
+static int find_place(struct push *p, struct err *err)
+{
+	bool resumed = false;
+	int known = load_list(p, err);
+
+	if (known < 0)
+		return known;
+	if (!known)
+		forget_list(p);
+	/* The store may be another one than that of the list. */
+	if (known &&
+	    memcmp(p->place.space, store_get_dir(p->store)->format.uuid,
+		   PACK_UUID_LEN) != 0) {
+		begin_space(p);
+		return 0;
+	}
+	if (read_journal(p, !known, &resumed, err) < 0)
+		return -err->num;
+	if (!known && !resumed)
+		return find_space(p, err);
+	/* The next manifest names what is only in the journal. */
+	p->complete = resumed;
+	p->ret->new_space = !known;
+	return check_newest(p, err);
+}
+
+/* --- what is missing there --- */
+
+static uint64_t time_of(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
+}
+
+/* The times of packs/ and snaps/. A time of the last second is not remembered:
+ * a file that comes within the same tick does not change it. */
+static int read_times(struct push *p, uint64_t ret[2], struct err *err)
+{
+	static const char *const names[] = {"packs", "snaps"};
+	struct timespec now;
+	struct stat st;
+	size_t i;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	for (i = 0; i < 2; i++) {
+		if (fstatat(store_root_fd(p->store), names[i], &st,
+			    AT_SYMLINK_NOFOLLOW) < 0)
+			return fail_errno(err, "read the store's %s", names[i]);
+		ret[i] = st.st_mtim.tv_sec + 1 < now.tv_sec
+				 ? time_of(&st.st_mtim)
+				 : 0;
+	}
+	return 0;
+}
+
+static struct outgoing *add_outgoing(struct outgoings *to,
+				     enum manifest_kind kind, const char *name)
+{
+	struct outgoing *o = VEC_ADD(to);
+
+	o->item.kind = (uint8_t)kind;
+	o->item.name = mem_strdup(name);
+	return o;
+}
+
+/* A snapshot, or another small file of the store, that is new or was replaced.
+ */
+static int add_small_file(struct push *p, int dir_fd, enum manifest_kind kind,
+			  const char *name, struct err *err)
+{
+	const struct manifest_item *known =
+		manifest_items_find(&p->items, kind, name);
+	const struct stamp *old =
+		FIND_BY_TEXT(name, p->stamps.items, p->stamps.count, name);
+	AUTO(buf) struct buf b = {0};
+	struct outgoing *o;
+	struct stamp *stamp;
+	struct stat st;
+	uint64_t check;
+	int got;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT
+			       ? 0
+			       : fail_errno(err, "read %s", text_quote(name));
+	stamp = VEC_ADD(&p->now_stamps);
+	stamp->name = mem_strdup(name);
+	stamp->value = st.st_ino ^ time_of(&st.st_ctim) << 8;
+	if (known && old && old->value == stamp->value)
+		return 0;
+	got = fd_slurp_at(dir_fd, name, SNAPSHOT_LEN_MAX, &b, err);
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	check = b.len < 8 ? 0 : get_le(b.data + b.len - 8, 8);
+	if (known && known->check == check && known->len == b.len)
+		return 0;
+	o = add_outgoing(&p->meta, kind, name);
+	o->item.len = b.len;
+	o->item.check = check;
+	o->bytes = TAKE(b);
+	p->ret->snapshots += kind == MANIFEST_SNAPSHOT;
+	return 0;
+}
+
+/* The store has no file of this item any more. */
+static void add_drop(struct push *p, const struct manifest_item *item)
+{
+	manifest_items_add(&p->manifest.drops, item);
+}
+
+/* Snapshots first: the packs that they need exist when packs/ is listed. */
+static int collect_snapshots(struct push *p, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = store_open_subdir(p->store, "snaps", err);
+	int root_fd = store_root_fd(p->store);
+	size_t i;
+
+	if (fd < 0 || dirlist_read(fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++)
+		if (catalog_file_seq(list.items[i].name) &&
+		    add_small_file(p, fd, MANIFEST_SNAPSHOT, list.items[i].name,
+				   err) < 0)
+			return -err->num;
+	if (add_small_file(p, root_fd, MANIFEST_FILE, "gone", err) < 0 ||
+	    add_small_file(p, root_fd, MANIFEST_FILE, "lost", err) < 0)
+		return -err->num;
+	SORT_BY_TEXT(p->now_stamps.items, p->now_stamps.count, name);
+	for (i = 0; i < p->items.count; i++) {
+		const struct manifest_item *item = &p->items.items[i];
+
+		if (item->kind == MANIFEST_SNAPSHOT &&
+		    !dirlist_find(&list, item->name))
+			add_drop(p, item);
+	}
+	return 0;
+}
+
+/* A pack of data is sent in two items, another one, also a damaged one, as a
+ * whole. */
+static int add_pack(struct push *p, const char *name, struct err *err)
+{
+	int dir_fd = store_get_dir(p->store)->packs_fd;
+	auto_close int fd =
+		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	unsigned char header[HEADER_LEN], footer[FOOTER_LEN];
+	struct outgoing *o;
+	struct format format;
+	struct stat st;
+	uint64_t size, index, check;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_errno(err, "open pack %s", text_quote(name));
+	size = (uint64_t)st.st_size;
+	if (size < HEADER_LEN + FOOTER_LEN ||
+	    fd_pread(fd, header, sizeof(header), 0) != HEADER_LEN ||
+	    fd_pread(fd, footer, sizeof(footer), size - FOOTER_LEN) !=
+		    FOOTER_LEN)
+		return 0;
+	index = get_le(footer + 8, 8);
+	check = get_le(footer + FOOTER_LEN - 8, 8);
+	if (!pack_header_get(header, &format) || header[10] != PACK_DATA ||
+	    memcmp(footer, "GUARDPKE", 8) != 0 || index < HEADER_LEN ||
+	    index > size - FOOTER_LEN) {
+		o = add_outgoing(&p->meta, MANIFEST_TREES, name);
+		o->ranges[0] = (struct range){0, size};
+		o->item.len = size;
+		o->item.check = check;
+		return 0;
+	}
+	o = add_outgoing(&p->data, MANIFEST_RECORDS, name);
+	o->ranges[0] = (struct range){HEADER_LEN, index - HEADER_LEN};
+	o->item.len = index - HEADER_LEN;
+	o->item.check = check;
+	o = add_outgoing(&p->meta, MANIFEST_INDEX, name);
+	o->ranges[0] = (struct range){0, HEADER_LEN};
+	o->ranges[1] = (struct range){index, size - index};
+	o->item.len = HEADER_LEN + size - index;
+	o->item.check = check;
+	return 0;
+}
+
+/* Whether the destination has a pack. */
+static bool has_pack(const struct push *p, const char *name)
+{
+	return manifest_items_find(&p->items, MANIFEST_TREES, name) ||
+	       (manifest_items_find(&p->items, MANIFEST_RECORDS, name) &&
+		manifest_items_find(&p->items, MANIFEST_INDEX, name));
+}
+
+static bool names_have(const struct names *names, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < names->count; i++)
+		if (strcmp(names->items[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Whether each object of a pack has a copy in a pack that the destination has.
+ */
+static bool is_covered(const struct push *p, const struct inventory *inv,
+		       const struct inventory_pack *pack)
+{
+	uint32_t i;
+
+	for (i = 0; pack->pack && i < pack_count(pack->pack); i++) {
+		struct pack_entry e;
+		const struct copy *copy;
+
+		if (!pack_get(pack->pack, i, &e))
+			return false;
+		for (copy = inventory_find(inv, &e.id);
+		     copy && !has_pack(p, inventory_pack(inv, copy)->name);
+		     copy = inventory_next(inv, &e.id, copy))
+			;
+		if (!copy)
+			return false;
+	}
+	return pack->pack != NULL;
+}
+
+/* Finds the new packs that a prune wrote of packs that the destination has. The
+ * old ones are in the trash for a while. */
+static int find_covered(struct push *p, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	AUTO(inventory) struct inventory inv = {0};
+	auto_close int trash_fd = store_open_subdir(p->store, "trash", err);
+	VEC(int) fds = {0};
+	size_t i;
+	int got;
+
+	if (trash_fd < 0 || dirlist_read(trash_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		int fd = fd_open_dir(trash_fd, list.items[i].name);
+
+		if (fd >= 0)
+			*VEC_ADD(&fds) = fd;
+	}
+	got = inventory_load_dirs(p->store, fds.items, fds.count, &inv, err);
+	for (i = 0; got == 0 && i < inv.count; i++) {
+		const char *name = inv.packs[i].name;
+
+		if (dirlist_find(&p->packs, name) && !has_pack(p, name) &&
+		    !names_have(&p->covered, name) &&
+		    is_covered(p, &inv, &inv.packs[i]))
+			names_add(&p->covered, name);
+	}
+	for (i = 0; i < fds.count; i++)
+		fd_close(&fds.items[i]);
+	VEC_FREE(&fds);
+	return got;
+}
+
+static int collect_packs(struct push *p, struct err *err)
+{
+	struct names covered = {0};
+	size_t i, gone = 0, fresh = 0;
+	auto_close int fd = store_open_subdir(p->store, "packs", err);
+
+	if (fd < 0 || dirlist_read(fd, &p->packs, err) < 0)
+		return -err->num;
+	if (p->o->complete)
+		names_free(&p->covered);
+	for (i = 0; i < p->packs.count; i++)
+		fresh += !has_pack(p, p->packs.items[i].name);
+	for (i = 0; i < p->items.count; i++) {
+		uint8_t kind = p->items.items[i].kind;
+
+		gone += kind <= MANIFEST_TREES &&
+			!dirlist_find(&p->packs, p->items.items[i].name);
+	}
+	if (gone && fresh && !p->o->complete && find_covered(p, err) < 0)
+		return -err->num;
+	for (i = 0; i < p->packs.count; i++) {
+		const char *name = p->packs.items[i].name;
+
+		if (has_pack(p, name))
+			continue;
+		if (names_have(&p->covered, name))
+			names_add(&covered, name);
+		else if (add_pack(p, name, err) < 0)
+			return -err->num;
+	}
+	names_free(&p->covered);
+	p->covered = covered;
+	/* The packs that a prune removed have the objects of covered ones. */
+	for (i = 0; i < p->items.count && !covered.count; i++) {
+		const struct manifest_item *item = &p->items.items[i];
+
+		if (item->kind <= MANIFEST_TREES &&
+		    !dirlist_find(&p->packs, item->name))
+			add_drop(p, item);
+	}
+	return 0;
+}
+
+/* --- sending --- */
+
+static int send_ranges(struct push *p, const struct outgoing *o,
+		       struct seal_writer *w, struct err *err)
+{
+	int dir_fd = store_get_dir(p->store)->packs_fd;
+	auto_close int fd =
+		openat(dir_fd, o->item.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	auto_free unsigned char *bytes = mem_alloc(1 << 20);
+	size_t i;
+
+	if (fd < 0)
+		return fail_errno(err, "open pack %s",
+				  text_quote(o->item.name));
+	for (i = 0; i < ARRAY_SIZE(o->ranges); i++) {
+		struct range r = o->ranges[i];
+
+		while (r.len) {
+			size_t n = r.len < 1 << 20 ? (size_t)r.len : 1 << 20;
+
+			if (fd_pread(fd, bytes, n, r.at) != (ssize_t)n)
+				return fail(err, EIO,
+					    "pack %s is shorter than before",
+					    text_quote(o->item.name));
+			if (seal_writer_add(w, bytes, n, err) < 0)
+				return -err->num;
+			r.at += n;
+			r.len -= n;
+			p->done += n;
+			if (p->o->progress)
+				p->o->progress(p->o->arg, p->done, p->total);
+		}
+	}
+	return 0;
+}
+
+static void add_path(struct push *p, const char *sub, const char *name)
+{
+	auto_free char *dir = manifest_space_path(p->place.space, sub);
+	auto_free char *path = mem_printf("%s/%s", dir, name);
+
+	names_add(&p->ret->paths, path);
+	p->ret->files++;
+}
+
+/* Writes one sealed file that has the items. */
+static int send_file(struct push *p, enum seal_kind kind,
+		     struct outgoing *items, size_t count, struct err *err)
+{
+	const char *sub = kind == SEAL_PACKS  ? "/p"
+			  : kind == SEAL_META ? "/s"
+					      : "";
+	auto_free char *dir = manifest_space_path(p->place.space, sub);
+	AUTO(destination_file)
+	struct destination_file f = DESTINATION_FILE_NONE;
+	AUTO(seal_writer) struct seal_writer *w = NULL;
+	AUTO(manifest) struct manifest sent = {0};
+	char name[MANIFEST_NAME_LEN];
+	uint64_t offset = 0, len;
+	size_t i;
+
+	if (destination_begin(p->d, dir, NULL, &f, err) < 0 ||
+	    seal_writer_new(f.fd, p->place.key, kind, p->place.space, &w, err) <
+		    0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		struct outgoing *o = &items[i];
+		int got = o->bytes.len ? seal_writer_add(w, o->bytes.data,
+							 o->bytes.len, err)
+				       : send_ranges(p, o, w, err);
+
+		if (got < 0)
+			return err_context(err, "back up to %s",
+					   text_quote(p->d->path));
+		o->item.offset = offset;
+		offset += o->item.len;
+	}
+	if (seal_writer_end(w, items[0].item.object, &len, err) < 0)
+		return err_context(err, "back up to %s",
+				   text_quote(p->d->path));
+	for (i = 0; i < count; i++)
+		memcpy(items[i].item.object, items[0].item.object,
+		       SEAL_HASH_LEN);
+	manifest_object_name(&items[0].item, name);
+	for (i = 0; i < count; i++) {
+		if (kind == SEAL_ROOT) {
+			free(items[i].item.name);
+			items[i].item.name = mem_strdup(name);
+		}
+		manifest_items_add(&sent.adds, &items[i].item);
+		manifest_items_add(&p->manifest.adds, &items[i].item);
+	}
+	manifest_items_sort(&sent.adds);
+	if (destination_publish(p->d, &f, name, err) < 0)
+		return -err->num;
+	p->ret->bytes += len;
+	add_path(p, sub, name);
+	return write_journal(p, &sent.adds, err);
+}
+
+static int send_bundles(struct push *p, enum seal_kind kind,
+			struct outgoings *list, struct err *err)
+{
+	size_t i, first = 0;
+	uint64_t len = 0;
+
+	for (i = 0; i <= list->count; i++) {
+		uint64_t more = i < list->count ? list->items[i].item.len : 0;
+
+		if (i > first &&
+		    (i == list->count || len + more > BUNDLE_LEN)) {
+			if (send_file(p, kind, list->items + first, i - first,
+				      err) < 0)
+				return -err->num;
+			first = i;
+			len = 0;
+		}
+		len += more;
+	}
+	return 0;
+}
+
+/* Two copies of the store's identity, without which no byte can be read.
+ *
+ *	root = secret:192 FORMAT
+ */
+static int send_roots(struct push *p, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < p->items.count; i++)
+		if (p->items.items[i].kind == MANIFEST_ROOT)
+			return 0;
+	for (i = 0; i < 2; i++) {
+		struct outgoing root = {.item.kind = MANIFEST_ROOT};
+		int got;
+
+		buf_add(&root.bytes, store_get_dir(p->store)->key.secret,
+			SECRET_LEN);
+		got = fd_slurp_at(store_root_fd(p->store), "FORMAT",
+				  SNAPSHOT_LEN_MAX, &root.bytes, err);
+		root.item.len = root.bytes.len;
+		if (got == 0)
+			got = send_file(p, SEAL_ROOT, &root, 1, err);
+		explicit_bzero(root.bytes.data, root.bytes.len);
+		buf_free(&root.bytes);
+		free(root.item.name);
+		if (got < 0)
+			return got;
+	}
+	return 0;
+}
+
+static int send_manifest(struct push *p, struct err *err)
+{
+	struct manifest *m = &p->manifest;
+	struct timespec now;
+	char name[MANIFEST_NAME_LEN];
+	int got;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	m->number = p->last.number + 1;
+	memcpy(m->previous, p->last.hash, SEAL_HASH_LEN);
+	m->time = now.tv_sec;
+	m->host = mem_strdup(host_name());
+	m->home = mem_strdup(p->o->home ? p->o->home : "");
+	m->newest = p->newest;
+	manifest_items_sort(&m->adds);
+	manifest_items_sort(&m->drops);
+	manifest_items_advance(&p->items, m);
+	m->complete = p->complete || p->o->complete ||
+		      m->number % COMPLETE_EVERY == 1;
+	if (m->complete) {
+		manifest_items_free(&m->adds);
+		manifest_items_free(&m->drops);
+		m->adds = p->items;
+	}
+	got = manifest_write(p->d, &p->place, m, &p->last, err);
+	if (m->complete)
+		m->adds = (struct manifest_items){0};
+	if (got < 0)
+		return got;
+	p->ret->number = m->number;
+	manifest_file_name(&p->last, name);
+	add_path(p, "/c", name);
+	return 0;
+}
+
+static void count_outgoing(struct push *p)
+{
+	const struct outgoings *lists[] = {&p->data, &p->meta};
+	size_t i, k;
+
+	for (k = 0; k < ARRAY_SIZE(lists); k++)
+		for (i = 0; i < lists[k]->count; i++)
+			p->total += lists[k]->items[i].item.len;
+}
+
+static int push_missing(struct push *p, struct err *err)
+{
+	if (collect_snapshots(p, err) < 0 || collect_packs(p, err) < 0)
+		return -err->num;
+	count_outgoing(p);
+	if (!p->data.count && !p->meta.count && p->last.number &&
+	    !p->complete && !p->o->complete) {
+		p->ret->nothing = true;
+		p->ret->number = p->last.number;
+		return p->o->dry_run ? 0 : save_list(p, err);
+	}
+	if (p->o->dry_run) {
+		p->ret->bytes = p->total;
+		return 0;
+	}
+	if (write_journal(p, NULL, err) < 0 ||
+	    send_bundles(p, SEAL_PACKS, &p->data, err) < 0 ||
+	    send_bundles(p, SEAL_META, &p->meta, err) < 0 ||
+	    send_roots(p, err) < 0 || send_manifest(p, err) < 0 ||
+	    save_list(p, err) < 0)
+		return -err->num;
+	remove_journal(p);
+	return 0;
+}
+
+int push_lock(int local_fd, const struct destination *d, struct err *err)
+{
+	int lock = lock_take(local_fd, "lock", true, false, err);
+
+	return lock == -EWOULDBLOCK
+		       ? fail(err, EBUSY,
+			      "another backup to %s is running: try again when "
+			      "it has ended",
+			      text_quote(d->path))
+		       : lock;
+}
+
+int push_store(struct store *s, struct destination *d,
+	       const unsigned char key[SEAL_KEY_LEN], int local_fd,
+	       const struct push_options *o, struct push_result *ret,
+	       struct err *err)
+{
+	AUTO(push)
+	struct push p = {
+		.store = s,
+		.d = d,
+		.o = o,
+		.ret = ret,
+		.place = {.destination = d, .key = key},
+		.local_fd = local_fd,
+		.journal_fd = -1,
+	};
+	auto_close int lock = push_lock(local_fd, d, err);
+	auto_close int store_lock = -1;
+
+	*ret = (struct push_result){0};
+	if (lock < 0)
+		return lock;
+	store_lock = lock_take(store_root_fd(s), "lock", false, true, err);
+	if (store_lock < 0 || catalog_newest(s, &p.newest, err) < 0 ||
+	    find_place(&p, err) < 0 || read_times(&p, p.now_times, err) < 0)
+		return -err->num;
+	memcpy(ret->space, p.place.space, SEAL_SPACE_LEN);
+	/* Nothing has come since the last backup. */
+	if (p.last.number && !p.complete && !o->complete && p.times[0] &&
+	    p.times[1] && p.times[0] == p.now_times[0] &&
+	    p.times[1] == p.now_times[1]) {
+		ret->nothing = true;
+		ret->number = p.last.number;
+		return 0;
+	}
+	if (push_missing(&p, err) < 0)
+		return -err->num;
+	memcpy(ret->space, p.place.space, SEAL_SPACE_LEN);
+	return 0;
+}

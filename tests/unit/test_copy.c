@@ -1,0 +1,661 @@
+/* Copies of a store in a directory: complete after every kill, and with lists
+ * that are lost, manifests that are hidden, clones, prunes and damage. */
+/* users: one */
+#include "tests/unit/snap_fixture.h"
+
+#include <sys/wait.h>
+
+#include "base/vec.h"
+#include "snapshot/backup/copy.h"
+#include "snapshot/backup/push.h"
+#include "snapshot/maintain/prune.h"
+#include "tests/unit/calls.h"
+#include "tests/unit/keep_fixture.h"
+
+#define DAY ((int64_t)24 * 3600)
+
+static const unsigned char key[SEAL_KEY_LEN] =
+	"a key of thirty-two bytes, or so";
+
+/* A directory of the test, made on demand. */
+static char *sub(struct box *box, const char *name)
+{
+	char *path = path_join(box->dir, name);
+
+	if (mkdir(path, 0700) < 0)
+		assert_int_equal(errno, EEXIST);
+	return path;
+}
+
+static int try_push(struct box *box, const char *local, bool complete,
+		    struct push_result *ret, struct err *err)
+{
+	auto_free char *dir = sub(box, "there");
+	auto_free char *list = sub(box, local);
+	AUTO(destination) struct destination d = DESTINATION_NONE;
+	auto_close int local_fd = fd_open_dir(AT_FDCWD, list);
+	AUTO(store) struct store *s = NULL;
+	struct push_options o = {.complete = complete, .home = "/home/x"};
+
+	if (destination_open(dir, &d, err) < 0 ||
+	    store_open(&s, box->store_root_fd, STORE_READ, err) < 0)
+		return -err->num;
+	return push_store(s, &d, key, local_fd, &o, ret, err);
+}
+
+static struct push_result push_now(struct box *box, const char *local)
+{
+	struct push_result r = {0};
+	struct err err;
+
+	if (try_push(box, local, false, &r, &err) < 0)
+		fail_msg("push: %s", err.text);
+	names_free(&r.paths);
+	return r;
+}
+
+static void note_damage(void *arg, const char *object, const char *what,
+			const char *why)
+{
+	buf_printf(arg, "%s %s: %s\n", object, what, why);
+}
+
+/* Makes a store of the n-th source; returns the number of faults. */
+static uint64_t unpack(struct box *box, size_t n, bool lazy, struct box *ret,
+		       struct buf *faults)
+{
+	auto_free char *dir = sub(box, "there");
+	AUTO(destination) struct destination d = DESTINATION_NONE;
+	AUTO(copy_sources) struct copy_sources sources = {0};
+	AUTO(copy) struct copy_store *c = NULL;
+	struct copy_unpack_options o = {
+		.lazy = lazy,
+		.fault = faults ? note_damage : NULL,
+		.arg = faults,
+	};
+	uint64_t count;
+	struct err err;
+
+	*ret = *box;
+	(void)snprintf(ret->store_root_fd, sizeof(ret->store_root_fd), "%s/new",
+		       box->dir);
+	ok(dirtree_remove(AT_FDCWD, ret->store_root_fd, &err));
+	ok(destination_open(dir, &d, &err));
+	ok(copy_list(&d, key, &sources, &err));
+	assert_true(n < sources.count);
+	ok(copy_open(&d, key, &sources.items[n], 0, &c, &err));
+	if (copy_unpack(c, ret->store_root_fd, &o, &count, &err) < 0)
+		fail_msg("unpack: %s", err.text);
+	return count;
+}
+
+/* Every snapshot of the store is in the copy, with the same bytes. */
+static void check_copy(struct box *box, size_t n)
+{
+	AUTO(dirlist) struct dirlist snaps = {0};
+	AUTO(buf) struct buf faults = {0};
+	struct box new;
+	struct err err;
+	size_t i;
+
+	if (unpack(box, n, false, &new, &faults))
+		fail_msg("damage: %s", buf_text(&faults));
+	check_whole(&new);
+	list_store(box, "snaps", &snaps);
+	assert_true(snaps.count > 0);
+	for (i = 0; i < snaps.count; i++) {
+		uint64_t seq = catalog_file_seq(snaps.items[i].name);
+		AUTO(buf) struct buf want = {0}, is = {0};
+
+		ok(snapshot_bytes(box, seq, &want, &err));
+		ok(snapshot_bytes(&new, seq, &is, &err));
+		assert_true(buf_same(&want, &is));
+	}
+}
+
+/* The paths of all files in the destination, with their sizes. */
+static void list_there(struct box *box, const char *part, struct names *to,
+		       uint64_t *ret_bytes)
+{
+	auto_free char *dir = sub(box, "there");
+	auto_free char *command = mem_printf(
+		"cd '%s' && find . -type f -path '*%s*' -printf '%%p\\n%%s\\n'",
+		dir, part);
+	FILE *in = popen(command, "re");
+	char line[512], size[64];
+
+	*ret_bytes = 0;
+	while (fgets(line, sizeof(line), in) && fgets(size, 64, in)) {
+		line[strcspn(line, "\n")] = '\0';
+		names_add(to, line);
+		*ret_bytes += strtoull(size, NULL, 10);
+	}
+	assert_int_equal(pclose(in), 0);
+	vec_sort(to->items, to->count, sizeof(char *), sorted_compare_texts);
+}
+
+static size_t count_there(struct box *box, const char *part)
+{
+	AUTO(names) struct names list = {0};
+	uint64_t bytes;
+
+	list_there(box, part, &list, &bytes);
+	return list.count;
+}
+
+static void some_files(struct box *box, uint64_t seed)
+{
+	put_file(box, "a", seed, 70000);
+	put_file(box, "b", seed + 1, 900);
+	put_file(box, "c", 5, 1200000);
+	(void)take(box);
+}
+
+static void test_a_copy_has_all_snapshots(void **state)
+{
+	struct box *box = *state;
+	struct push_result r;
+
+	some_files(box, 1);
+	some_files(box, 2);
+	r = push_now(box, "local");
+	assert_true(r.new_space);
+	assert_int_equal(r.number, 1);
+	assert_int_equal(r.snapshots, 2);
+	check_copy(box, 0);
+	r = push_now(box, "local");
+	assert_true(r.nothing);
+	assert_int_equal(r.files, 0);
+	some_files(box, 3);
+	r = push_now(box, "local");
+	assert_int_equal(r.number, 2);
+	assert_int_equal(r.snapshots, 1);
+	assert_true(r.files <= 3);
+	check_copy(box, 0);
+}
+
+static void test_many_small_snapshots_are_few_files(void **state)
+{
+	struct box *box = *state;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		put_file(box, "a", (uint64_t)i, 900);
+		(void)take(box);
+	}
+	assert_true(push_now(box, "local").files <= 10);
+	check_copy(box, 0);
+}
+
+/* A child that is killed at its n-th call; false: it was not. */
+static bool push_killed_at(struct box *box, unsigned int n, bool after)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct push_result r = {0};
+		struct err err;
+
+		calls_reset();
+		calls.at = n;
+		calls.after = after;
+		_exit(try_push(box, "local", false, &r, &err) < 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFSIGNALED(status))
+		return true;
+	assert_int_equal(WEXITSTATUS(status), 0);
+	return false;
+}
+
+static void test_a_kill_anywhere_sends_one_file_twice_at_most(void **state)
+{
+	struct box *box = *state;
+	unsigned int n;
+	size_t i;
+
+	calls_unsynced = true;
+	for (i = 0; i < 2; i++) {
+		bool killed = true;
+
+		for (n = 1; killed; n++) {
+			size_t there;
+
+			some_files(box, 10 + 100 * i + n);
+			killed = push_killed_at(box, n, i % 2);
+			there = count_there(box, "/p/");
+			(void)push_now(box, "local");
+			/* Each round has one pack of data. */
+			assert_true(count_there(box, "/p/") <= there + 1);
+			if (n % 3 == 0 || !killed)
+				check_copy(box, 0);
+		}
+		assert_true(n > 5);
+	}
+	/* Each kill leaves a temporary file or one unnamed file at most, and no
+	 * namespace of its own. */
+	assert_int_equal(count_there(box, "/root-"), 2);
+	calls_unsynced = false;
+}
+
+/* The first backup has no list when it is killed. */
+static void test_a_killed_first_backup_goes_on(void **state)
+{
+	struct box *box = *state;
+	unsigned int n;
+	bool killed = true;
+	struct err err;
+
+	calls_unsynced = true;
+	some_files(box, 1);
+	for (n = 1; killed; n++) {
+		auto_free char *there = sub(box, "there");
+		auto_free char *local = sub(box, "local");
+
+		ok(dirtree_remove(AT_FDCWD, there, &err));
+		ok(dirtree_remove(AT_FDCWD, local, &err));
+		killed = push_killed_at(box, n, n % 2);
+		(void)push_now(box, "local");
+		check_copy(box, 0);
+		assert_true(count_there(box, "/p/") <= 2);
+		assert_true(count_there(box, "/root-") <= 3);
+	}
+	calls_unsynced = false;
+}
+
+static void test_a_lost_list_is_made_from_the_manifests(void **state)
+{
+	struct box *box = *state;
+	auto_free char *list = NULL;
+	struct push_result r;
+
+	some_files(box, 1);
+	(void)push_now(box, "local");
+	some_files(box, 2);
+	(void)push_now(box, "local");
+	list = path_join(box->dir, "local/list");
+	assert_return_code(unlink(list), errno);
+	some_files(box, 3);
+	r = push_now(box, "local");
+	assert_false(r.new_space);
+	assert_int_equal(r.number, 3);
+	assert_int_equal(r.snapshots, 1);
+	check_copy(box, 0);
+	/* Damaged, too. */
+	flip(list, 20);
+	r = push_now(box, "local");
+	assert_false(r.new_space);
+	check_copy(box, 0);
+}
+
+/* Renames the manifests from the n-th on, or gives them back. */
+static void hide(struct box *box, const char *from, const char *to)
+{
+	auto_free char *dir = sub(box, "there");
+	auto_free char *command = mem_printf(
+		"cd '%s'/*-*/c && for f in %s*; do mv $f %s${f#%s}; done", dir,
+		from, to, from);
+
+	assert_int_equal(system(command), 0);
+}
+
+static void test_numbers_go_on_behind_hidden_manifests(void **state)
+{
+	struct box *box = *state;
+	struct push_result r;
+	int i;
+
+	for (i = 1; i <= 3; i++) {
+		some_files(box, (uint64_t)i);
+		(void)push_now(box, "local");
+	}
+	hide(box, "0000000003", "hidden-");
+	some_files(box, 4);
+	r = push_now(box, "local");
+	assert_int_equal(r.number, 4);
+	assert_false(r.new_space);
+	check_copy(box, 0);
+	hide(box, "hidden-", "0000000003");
+	some_files(box, 5);
+	r = push_now(box, "local");
+	assert_int_equal(r.number, 5);
+	check_copy(box, 0);
+	hide(box, "0", "hidden-");
+	some_files(box, 6);
+	r = push_now(box, "local");
+	assert_int_equal(r.number, 6);
+	check_copy(box, 0);
+}
+
+/* A machine that was copied with its state goes on beside the first. */
+static void test_clones_do_not_overwrite_each_other(void **state)
+{
+	struct box *box = *state;
+	auto_free char *command =
+		mem_printf("cp -a %s/local %s/clone", box->dir, box->dir);
+	AUTO(copy_sources) struct copy_sources sources = {0};
+	auto_free char *there = sub(box, "there");
+	AUTO(destination) struct destination d = DESTINATION_NONE;
+	struct push_result r;
+	struct err err;
+
+	some_files(box, 1);
+	(void)push_now(box, "local");
+	assert_int_equal(system(command), 0);
+	some_files(box, 2);
+	assert_false(push_now(box, "local").new_space);
+	some_files(box, 3);
+	r = push_now(box, "clone");
+	assert_true(r.new_space);
+	assert_int_equal(r.number, 1);
+	some_files(box, 4);
+	assert_false(push_now(box, "clone").new_space);
+	r = push_now(box, "local");
+	assert_false(r.new_space);
+	assert_int_equal(r.number, 3);
+	check_copy(box, 0);
+	check_copy(box, 1);
+	ok(destination_open(there, &d, &err));
+	ok(copy_list(&d, key, &sources, &err));
+	assert_int_equal(sources.count, 2);
+}
+
+static void prune_to(struct box *box, uint64_t last)
+{
+	struct prune_options o = {
+		.policy = {.last = last},
+		/* Young snapshots stay. */
+		.now = {.sec = timestamp_now().sec + 31 * DAY},
+	};
+	AUTO(prune_plan) struct prune_plan plan = {0};
+	struct prune_result result;
+	struct err err;
+
+	ok(prune_plan(box->store, &o, &plan, &err));
+	ok(prune_run(box->store, &o, &plan, &result, &err));
+	store_free(&box->store);
+	ok(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err));
+}
+
+static void test_a_prune_sends_hardly_anything_again(void **state)
+{
+	struct box *box = *state;
+	AUTO(names) struct names list = {0};
+	uint64_t before, i, sent;
+	struct push_result r;
+	struct err err;
+
+	/* More than half of each pack goes, and many are small. */
+	for (i = 0; i < 80; i++) {
+		put_file(box, "a", i, 300000);
+		if (i % 10 == 0)
+			put_file(box, "kept", 1000 + i, 200000);
+		if (i % 10 == 0)
+			assert_return_code(
+				renameat(box->root_fd, "kept", box->root_fd,
+					 i % 20 ? "kept-1" : "kept-2"),
+				errno);
+		(void)take(box);
+	}
+	(void)push_now(box, "local");
+	list_there(box, "/p/", &list, &before);
+	prune_to(box, 3);
+	(void)take(box);
+	r = push_now(box, "local");
+	assert_true(r.bytes * 20 <= before);
+	check_copy(box, 0);
+	some_files(box, 7);
+	(void)push_now(box, "local");
+	check_copy(box, 0);
+	/* A complete backup sends what is covered. */
+	r = (struct push_result){0};
+	ok(try_push(box, "local", true, &r, &err));
+	sent = r.bytes;
+	names_free(&r.paths);
+	assert_true(sent > 300000);
+	check_copy(box, 0);
+}
+
+static void test_old_backups_are_deleted_with_their_files(void **state)
+{
+	struct box *box = *state;
+	auto_free char *there = sub(box, "there");
+	auto_free char *local = sub(box, "local");
+	auto_close int local_fd = fd_open_dir(AT_FDCWD, local);
+	AUTO(destination) struct destination d = DESTINATION_NONE;
+	AUTO(copy_sources) struct copy_sources sources = {0};
+	struct copy_prune_result r, again;
+	struct push_result pushed = {0};
+	struct err err;
+	uint64_t i;
+
+	for (i = 0; i < 6; i++) {
+		some_files(box, 10 * i);
+		(void)push_now(box, "local");
+	}
+	prune_to(box, 2);
+	ok(try_push(box, "local", true, &pushed, &err));
+	names_free(&pushed.paths);
+	ok(destination_open(there, &d, &err));
+	ok(copy_list(&d, key, &sources, &err));
+	ok(copy_prune(&d, key, &sources.items[0], 1, true, local_fd, &r, &err));
+	assert_int_equal(r.backups, 6);
+	assert_true(r.files > 0);
+	assert_int_equal(count_there(box, "/c/"), 7);
+	ok(copy_prune(&d, key, &sources.items[0], 1, false, local_fd, &again,
+		      &err));
+	assert_int_equal(again.files, r.files);
+	assert_int_equal(again.bytes, r.bytes);
+	assert_int_equal(count_there(box, "/c/"), 1);
+	check_copy(box, 0);
+	some_files(box, 99);
+	(void)push_now(box, "local");
+	check_copy(box, 0);
+}
+
+static int verify_copy(struct box *box, bool read_data, struct buf *faults)
+{
+	auto_free char *there = sub(box, "there");
+	AUTO(destination) struct destination d = DESTINATION_NONE;
+	AUTO(copy_sources) struct copy_sources sources = {0};
+	AUTO(copy) struct copy_store *c = NULL;
+	struct copy_verify_options o = {
+		.read_data = read_data,
+		.fault = note_damage,
+		.arg = faults,
+	};
+	struct copy_verify_result r;
+	struct err err;
+	int got;
+
+	ok(destination_open(there, &d, &err));
+	ok(copy_list(&d, key, &sources, &err));
+	ok(copy_open(&d, key, &sources.items[0], 0, &c, &err));
+	got = copy_verify(c, &o, &r, &err);
+	assert_true(got >= 0);
+	return got;
+}
+
+/* Each file in turn: one byte changed, cut, or missing. All else comes back. */
+static void test_damage_costs_what_the_file_has(void **state)
+{
+	struct box *box = *state;
+	AUTO(names) struct names list = {0};
+	uint64_t bytes;
+	size_t i, k;
+	struct err err;
+
+	for (i = 0; i < 3; i++) {
+		put_file(box,
+			 i == 0	  ? "a"
+			 : i == 1 ? "b"
+				  : "c",
+			 i + 1, 5000000);
+		(void)take(box);
+		(void)push_now(box, "local");
+	}
+	list_there(box, "/", &list, &bytes);
+	for (i = 0; i < list.count * 3; i++) {
+		const char *name = list.items[i / 3];
+		auto_free char *there = sub(box, "there");
+		auto_free char *path = path_join(there, name + 2);
+		auto_free char *aside = path_join(box->dir, "aside");
+		auto_free char *command =
+			mem_printf("cp -p '%s' '%s'", path, aside);
+		AUTO(buf) struct buf faults = {0}, seen = {0};
+		struct stat st;
+		struct box new;
+		bool manifest = strstr(name, "/c/") != NULL;
+		bool root = strstr(name, "/root-") != NULL;
+		int whole = 0;
+
+		assert_int_equal(system(command), 0);
+		assert_return_code(stat(path, &st), errno);
+		if (i % 3 == 0) {
+			flip(path, (uint64_t)st.st_size * 2 / 3);
+		} else if (i % 3 == 1) {
+			assert_return_code(chmod(path, 0600), errno);
+			assert_return_code(truncate(path, st.st_size / 2),
+					   errno);
+		} else {
+			assert_return_code(unlink(path), errno);
+		}
+		if (!manifest) {
+			assert_int_equal(verify_copy(box, true, &seen), 1);
+			assert_true(buf_has(&seen, strrchr(name, '/') + 1));
+			assert_int_equal(verify_copy(box, false, &seen),
+					 i % 3 != 0);
+			(void)unpack(box, 0, false, &new, &faults);
+			for (k = 1; k <= 3; k++) {
+				AUTO(buf) struct buf a = {0}, b = {0};
+
+				ok(snapshot_bytes(box, k, &a, &err));
+				whole += snapshot_bytes(&new, k, &b, &err) ==
+						 0 &&
+					 buf_same(&a, &b);
+			}
+			/* The newest snapshot needs all of the data, the
+			 * first one only its own. */
+			assert_true(root ? whole == 3 : whole < 3);
+			if (strstr(name, "/p/") && faults.len)
+				assert_true(buf_has(&faults,
+						    strrchr(name, '/') + 1));
+		}
+		(void)chmod(path, 0600);
+		assert_return_code(renameat(AT_FDCWD, aside, AT_FDCWD, path),
+				   errno);
+	}
+	check_copy(box, 0);
+}
+
+static void test_a_lazy_copy_reads_what_an_entry_needs(void **state)
+{
+	struct box *box = *state;
+	auto_free char *there = sub(box, "there");
+	AUTO(destination) struct destination d = DESTINATION_NONE;
+	AUTO(copy_sources) struct copy_sources sources = {0};
+	AUTO(copy) struct copy_store *c = NULL;
+	AUTO(store) struct store *s = NULL;
+	AUTO(snapshot) struct snapshot snap = {0};
+	AUTO(entry) struct entry e = {0}, copied = {0};
+	AUTO(buf) struct buf want = {0}, is = {0};
+	struct box new;
+	void *args[2] = {&want, NULL};
+	struct err err;
+
+	put_file(box, "a", 1, 3000000);
+	(void)take(box);
+	put_file(box, "b", 2, 3000000);
+	(void)take(box);
+	(void)push_now(box, "local");
+	assert_int_equal(unpack(box, 0, true, &new, NULL), 0);
+	ok(store_open(&s, new.store_root_fd, STORE_READ, &err));
+	ok(catalog_load(s, 2, &snap, &err));
+	assert_int_equal(tree_lookup(s, &snap.root, "a", &e, &err), 1);
+	args[1] = s;
+	assert_true(describe(args, "a", &e, &err) < 0);
+	ok(destination_open(there, &d, &err));
+	ok(copy_list(&d, key, &sources, &err));
+	ok(copy_open(&d, key, &sources.items[0], 0, &c, &err));
+	ok(copy_fetch(c, new.store_root_fd, s, &e, &err));
+	buf_clear(&want);
+	ok(describe(args, "a", &e, &err));
+	ok(copy_entry(s, box->store, &e, &copied, &err));
+	ok(store_flush(box->store, &err));
+	args[0] = &is;
+	args[1] = box->store;
+	ok(describe(args, "a", &copied, &err));
+	assert_true(buf_same(&want, &is));
+}
+
+static void test_random_histories_come_back(void **state)
+{
+	struct box *box = *state;
+	const char *named = getenv("SEED");
+	uint64_t seed = named ? strtoull(named, NULL, 0)
+			      : (uint64_t)timestamp_now().nsec + 1;
+	auto_free char *list = path_join(box->dir, "local/list");
+	int round;
+
+	print_message("# SEED=%llu\n", (unsigned long long)seed);
+	calls_unsynced = true;
+	some_files(box, 1);
+	for (round = 0; round < 40; round++) {
+		switch (chance(&seed) % 8) {
+		case 0:
+			prune_to(box, 1 + chance(&seed) % 5);
+			break;
+		case 1:
+			(void)unlink(list);
+			break;
+		case 2:
+			(void)push_killed_at(
+				box, 1 + (unsigned int)(chance(&seed) % 25),
+				chance(&seed) % 2);
+			break;
+		case 3:
+			(void)push_now(box, "local");
+			check_copy(box, 0);
+			break;
+		default:
+			put_file(box, chance(&seed) % 2 ? "a" : "b",
+				 chance(&seed) % 50,
+				 chance(&seed) % 2 ? 900 : 800000);
+			(void)take(box);
+		}
+	}
+	(void)push_now(box, "local");
+	check_copy(box, 0);
+	calls_unsynced = false;
+}
+
+static int setup_calls(void **state)
+{
+	calls_reset();
+	return setup(state);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(test_##f, setup_calls, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_copy_has_all_snapshots),
+		TEST(many_small_snapshots_are_few_files),
+		TEST(a_kill_anywhere_sends_one_file_twice_at_most),
+		TEST(a_killed_first_backup_goes_on),
+		TEST(a_lost_list_is_made_from_the_manifests),
+		TEST(numbers_go_on_behind_hidden_manifests),
+		TEST(clones_do_not_overwrite_each_other),
+		TEST(a_prune_sends_hardly_anything_again),
+		TEST(old_backups_are_deleted_with_their_files),
+		TEST(damage_costs_what_the_file_has),
+		TEST(a_lazy_copy_reads_what_an_entry_needs),
+		TEST(random_histories_come_back),
+	};
+	struct err err;
+
+	ok(seal_init(&err));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
