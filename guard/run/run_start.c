@@ -110,7 +110,9 @@ static void warn_of_hidden(const struct run *run, const char *text)
 	if (text[0] != '/' || access(text, F_OK) < 0)
 		return;
 	path = path_resolve(text, &ignored);
-	if (!path || path_below(path, run->project) ||
+	if (!path ||
+	    session_root_of(&run->session, path) < run->session.root_count ||
+	    (*run->session.home && path_below(path, run->session.home)) ||
 	    grants_cover(&run->agent->grants, path))
 		return;
 	for (i = 0; private[i]; i++)

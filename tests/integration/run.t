@@ -92,6 +92,15 @@ no 'files of the private /tmp do not exist outside' \
 echo mine >/tmp/mine
 no 'a run does not see the /tmp of the machine' \
 	guard run -q -- test -e /tmp/mine
+gives 0 'a run of a program with a file of /tmp ends with 0' \
+	guard run -- true /tmp/mine
+says "$err" "'/tmp/mine' is not visible in the run"
+mkdir -p /var/tmp/home/project
+echo one >/var/tmp/home/file
+gives 0 'a file in a home directory below /var/tmp is visible' \
+	env HOME=/var/tmp/home GUARD_HOME="$state" \
+	guard run -C /var/tmp/home/project -- cat /var/tmp/home/file
+silent "$err" 'is not visible in the run'
 no 'a run has no capability' guard run -q -- sh -c \
 	'grep -q "^CapEff:.*[1-9a-f]" /proc/self/status'
 ok 'a run has no_new_privs' guard run -q -- \
