@@ -47,7 +47,7 @@ HEADERS := $(wildcard $(DEPTHS:=/*.h))
 MAIN = guard/cli/main.c
 # Texts that are compiled in (base/shipped.h).
 TEXTS := $(sort $(wildcard guard/agent/profiles/* guard/rules/*.rules \
-	guard/sandbox/*.list))
+	guard/sandbox/*.list guard/cli/*.sh))
 LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
 	$(BUILD)/obj/shipped.o
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))

@@ -696,5 +696,7 @@ void options_help(FILE *to, bool all)
 		"error, 4 several runs\n"
 		"are pending and none was named; `guard run` ends with the "
 		"command's status.\n",
-		all ? "" : "`guard help -a` lists every verb.\n");
+		all ? ""
+		    : "`guard demo` shows guard at work, "
+		      "`guard help -a` lists every verb.\n");
 }

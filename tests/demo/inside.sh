@@ -1,12 +1,14 @@
 #!/bin/sh
-# The demo itself, in a throw-away root: run.sh starts it there. It wipes a home
-# directory unguarded, so it refuses to run elsewhere.
+# The steps of `guard demo` (guard/cli/demo.sh), each of them checked, in a
+# throw-away root: run.sh starts it there. A home directory is wiped unguarded,
+# so this refuses to run elsewhere.
 #
 #	inside.sh GUARD COLORS
 #
-# Prints each command as a user would type it, with its real output, and checks
-# the state after each step; the first failed check ends it.
-# shellcheck disable=SC2016,SC2088 # scripts and names are shown as typed
+# The first failed check ends it.
+# shellcheck disable=SC2016,SC2088 # texts are compared as they are shown
+# shellcheck disable=SC2154 # the variables of demo.sh
+# shellcheck disable=SC2317 # its functions call those of here
 set -eu
 
 die() {
@@ -43,56 +45,49 @@ refuse_elsewhere() {
 
 refuse_elsewhere
 guard=$1
-colours=$2
+colors=$2
 PATH=$(dirname "$guard"):$PATH
 scratch=$(mktemp -d /var/tmp/demo.XXXXXX)
 count=0
-# `git status` must not write the index.
-GIT_OPTIONAL_LOCKS=0
-export GIT_OPTIONAL_LOCKS
-bold='' green='' faint='' off=''
-if [ -n "$colours" ]; then
-	bold=$(printf '\033[1m') green=$(printf '\033[32m')
-	faint=$(printf '\033[2m') off=$(printf '\033[m')
+waits=''
+# shellcheck source=guard/cli/demo.sh
+. "${0%/*}/demo.sh"
+green=''
+if [ -n "$colors" ]; then
+	use_colors
+	green=$(printf '\033[32m')
 fi
 
-# ---- output ----
-
-chapter() {
-	printf '\n%s%s%s\n\n' "$bold" "$*" "$off"
-}
-
-tell() {
-	printf '%s\n' "$*"
-}
+# ---- functions that demo.sh calls ----
 
 good() {
 	count=$((count + 1))
 	printf '%s   ok: %s%s\n' "$green" "$*" "$off"
 }
 
-folder_name() {
-	case $PWD in
-	"$HOME") echo '~' ;;
-	"$HOME"/*) echo "~/${PWD#"$HOME/"}" ;;
-	*) echo "$PWD" ;;
+# stdout and stderr go to $out and, up to a number of lines, to the user.
+execute() {
+	status=0
+	out=$scratch/out
+	eval "$1" >"$out" 2>&1 </dev/null || status=$?
+	case $1 in
+	'rm -rf ~') lines=5 ;;
+	*) lines=200 ;;
+	esac
+	head -n $lines "$out"
+	left=$(($(wc -l <"$out") - lines))
+	[ $left -le 0 ] || tell "${faint}[... $left lines more]$off"
+	case $1 in
+	guard\ *) [ $status -eq 0 ] || die "that ended with $status" ;;
 	esac
 }
 
-# The words are shown unchanged and executed by the shell, as if typed; stdout
-# and stderr go to $out and, up to a number of lines, to the user.
-try() {
-	status=0
-	printf '%s%s $%s %s\n' "$faint" "$(folder_name)" "$off$bold" "$1$off"
-	out=$scratch/out
-	eval "$1" >"$out" 2>&1 </dev/null || status=$?
-	head -n "${lines:-200}" "$out"
-	left=$(($(wc -l <"$out") - ${lines:-200}))
-	[ $left -le 0 ] || tell "${faint}[... $left lines more]$off"
+checked() {
+	"check_$1"
 }
 
-ends_with() {
-	[ "$status" -eq "$1" ] || die "that ended with $status, not with $1"
+may_wipe() {
+	refuse_elsewhere
 }
 
 says() {
@@ -138,132 +133,12 @@ same() { # NAME FOLDER TEXT
 	good "$3"
 }
 
-# ---- the project and the home directory around it ----
-
-write() { # FILE LINES...
-	file=$1
-	shift
-	mkdir -p "$(dirname "$file")"
-	printf '%s\n' "$@" >"$file"
-}
-
-commit() { # DATE TEXT
-	git add -A
-	GIT_AUTHOR_DATE=$1 GIT_COMMITTER_DATE=$1 git commit -q -m "$2"
-}
-
-make_history() {
-	git init -q -b main .
-	write .gitignore '.env' 'data/' '*.log'
-	write src/greet.sh '#!/bin/sh' 'echo "Helo, ${1:-world}!"'
-	write README.md '# greeter' '' 'Greets people.'
-	chmod 755 src/greet.sh
-	commit 2024-02-01T10:00:00Z 'Begin'
-	write tests/run '#!/bin/sh' \
-		'[ "$(sh src/greet.sh you)" = "Hello, you!" ] || exit 1' \
-		'echo "the tests pass"'
-	write docs/guide.md '# Guide' '' 'Run src/greet.sh NAME.'
-	write 'docs/questions & answers.md' 'Why? Because.'
-	head -c 20000 /usr/bin/env >docs/logo.png
-	ln -s guide.md docs/index.md
-	commit 2024-02-02T11:00:00Z 'Test it, explain it'
-	for n in 1 2 3 4; do
-		write chapters/$n.md "# Chapter $n" "It was night number $n."
-	done
-	write 'src/größe.txt' 'name with ö and ß'
-	commit 2024-02-03T12:00:00Z 'Write four chapters'
-	git checkout -q -b idea
-	write idea.md 'What if it sang?'
-	commit 2024-02-04T13:00:00Z 'Keep an idea'
-	git checkout -q main
-}
-
-# Files that git does not track: these are the lost ones.
-make_unsaved_work() {
-	write README.md '# greeter' '' 'Greets people. Rewritten all morning.'
-	write docs/guide.md '# Guide' '' 'A much better text, staged only.'
-	git add docs/guide.md
-	write notes.md 'Two weeks of thoughts, never added.'
-	write drafts/chapter-5.md 'It was the last night.'
-	mkdir -p drafts/empty
-	write .env 'API_KEY=only-copy'
-	chmod 600 .env
-	mkdir data
-	tail -c 1500000 /usr/bin/git >data/customers.db
-	ln -s customers.db data/current
-	ln data/customers.db data/backup.db
-	write build.log 'built'
-	chmod 444 build.log
-	touch -d '2024-02-29 12:34:56.789012345 UTC' notes.md src/*
-	setfattr -n user.origin -v handmade notes.md 2>/dev/null || :
-}
-
-make_home() {
-	cd "$HOME"
-	git config --global user.name 'Demo'
-	git config --global user.email 'demo@example.org'
-	mkdir -p .local/share # as in every home; guard's state lies there
-	write .bashrc 'alias ll="ls -l"'
-	write photos/2019/beach.jpg 'the only copy of a summer'
-	write photos/2020/forest.jpg 'and of an autumn'
-	mkdir -p projects/greeter
-	cd projects/greeter
-	make_history
-	make_unsaved_work
-	write ~/agent.sh '#!/bin/sh' \
-		'# An agent at work. Each of its commands was run by a real one.' \
-		'set -x' \
-		'cd ~/projects/greeter' \
-		"sed -i 's/Helo/Hello/' src/greet.sh   # the fix, a good one" \
-		'sh tests/run' \
-		'git commit -q -m "Fix the greeting" src/greet.sh' \
-		'git reset -q --hard        # "unstage the rest"' \
-		'git clean -q -fdx          # "tidy up"' \
-		'rm -rf docs                # "will be generated again"' \
-		'cd chapters' \
-		'for f in *; do mv "$f" ../book; done   # there is no ../book' \
-		'cd ..' \
-		': >README.md               # an edit that went wrong' \
-		'rm -rf ~/photos            # "free some space"' \
-		'echo "All done!"'
-}
-
-# ---- the steps ----
-
-step_look() {
-	chapter "A project with work that git does not hold"
-	try 'git log --oneline --all'
-	try 'git status --short --ignored'
-	ends_with 0
-	says '?? notes.md'
-	says '!! .env'
-	try 'sh tests/run || echo "the tests fail"'
-	says 'the tests fail'
-	tell
-	tell "Somebody is asked to mend it, and has the shell:"
-	tell
-	try 'cat ~/agent.sh'
-}
-
 # The command without guard, on a copy of this home directory.
 wreck_twin() {
 	cp -a "$HOME" "$scratch/twin"
 	HOME=$scratch/twin sh "$scratch/twin/agent.sh" >/dev/null 2>&1
 	sh -c 'cd "$1" && sh tests/run' sh "$scratch/twin/projects/greeter" \
 		>/dev/null || die "the agent has not mended the copy"
-}
-
-step_run() {
-	chapter "Its command, with guard in front"
-	try 'guard run -- sh ~/agent.sh'
-	ends_with 0
-	says 'the tests pass'
-	says 'All done!'
-	tell
-	same home "$HOME" "all $files files of the home are as they were, \
-to the byte"
-	try 'ls; cat README.md'
-	says 'Rewritten all morning.'
 }
 
 # A letter and a path per line, for each change in the copy.
@@ -304,13 +179,34 @@ listed_changes() (
 		done
 )
 
-step_review() {
-	chapter "What did it do?"
-	try 'guard status'
-	ends_with 0
+# ---- the checks, in the order of the steps ----
+
+check_unsaved() {
+	says '?? notes.md'
+	says '!! .env'
+}
+
+check_failing() {
+	says 'the tests fail'
+}
+
+check_run() {
+	says 'the tests pass'
+	says 'All done!'
+	tell
+	same home "$HOME" "all $files files of the home are as they were, \
+to the byte"
+}
+
+check_unchanged() {
+	says 'Rewritten all morning.'
+}
+
+check_listed() {
 	says 'sh '
-	try 'guard diff --stat'
-	ends_with 0
+}
+
+check_reviewed() {
 	for path in notes.md .env docs/guide.md data/customers.db README.md \
 		src/greet.sh chapters/1.md '~/photos'; do
 		says "$path"
@@ -321,17 +217,15 @@ step_review() {
 		die "guard diff does not name what the agent does (< it does)"
 	good "each of the $(wc -l <"$scratch/expected") changes is named, \
 and no other: the same script did the same to a copy"
-	try 'guard diff src/greet.sh'
-	ends_with 0
+}
+
+check_shown() {
 	says '-echo "Helo, ${1:-world}!"'
 	says '+echo "Hello, ${1:-world}!"'
 	says_not 'Rewritten all morning'
 }
 
-step_apply() {
-	chapter "Take the good part, drop the rest"
-	try 'guard apply -y src/greet.sh'
-	ends_with 0
+check_applied() {
 	differences home "$HOME" | cut -c 1 | sort | uniq -c |
 		tr -s ' \n' ' ' >"$scratch/differences"
 	# The file's line of the list and its line of the hashes, before and
@@ -344,96 +238,70 @@ step_apply() {
 		die "src/greet.sh is not what the agent made"
 	[ "$(stat -c %a src/greet.sh)" = 755 ] || die "the mode is lost"
 	good "src/greet.sh is the agent's, all else is as it was"
-	try 'sh tests/run'
-	ends_with 0
-	try 'guard discard -y'
-	ends_with 0
-	try 'guard status'
-	ends_with 0
-	says_not 'agent.sh'
-	try 'git status --short --ignored'
-	says '?? notes.md'
-	says '!! .env'
-	says ' M src/greet.sh'
-	git fsck --no-progress --strict >/dev/null 2>&1 ||
-		die "the repository is damaged"
-	good "nothing waits any more, the unsaved work is still there"
-	remember home "$HOME"
 }
 
-step_one_file() {
-	chapter "Any file, as it was"
+check_passing() {
+	[ $status -eq 0 ] || die "the tests fail"
+}
+
+check_nothing_pending() {
+	says_not 'agent.sh'
+}
+
+check_repository() {
+	git fsck --no-progress --strict >/dev/null 2>&1 ||
+		die "the repository is damaged"
+}
+
+check_still_unsaved() {
+	check_unsaved
+	says ' M src/greet.sh'
+	check_repository
+	good "nothing waits any more, the unsaved work is still there"
+	remember home "$HOME"
 	time=$(stat -c %y .)
-	try 'rm notes.md'
-	try 'guard log notes.md'
-	ends_with 0
-	try 'guard restore -y notes.md'
-	ends_with 0
+}
+
+check_restored() {
 	touch -d "$time" . # rm has changed it
 	same home "$HOME" "it is back, with its time and attributes"
 }
 
-step_snapshot() {
-	chapter "A snapshot by hand"
-	try 'echo "One thought more." >>notes.md'
-	try 'guard snapshot -m "before lunch"'
-	ends_with 0
+check_stored() {
 	time=$(stat -c %y .)
 	remember project "$HOME/projects/greeter"
-	try 'guard log'
-	ends_with 0
+}
+
+check_named() {
 	says 'before lunch'
 }
 
-# The only unguarded wipe. Check once more that this is the throw-away root.
-step_wipe() {
-	chapter "The worst day: without guard, the whole home"
-	cd /
-	refuse_elsewhere
-	lines=5
-	try 'rm -rf ~'
-	lines=200
-	try 'ls -A ~'
+check_wiped() {
 	for path in projects photos .bashrc agent.sh; do
 		[ ! -e "$HOME/$path" ] || die "the home is not wiped: no test"
 	done
 }
 
-step_back() {
-	chapter "And back"
-	try 'guard log ~/projects/greeter'
-	ends_with 0
-	says 'before lunch'
-	lines=12
-	try 'guard restore -y ~/projects/greeter'
-	lines=200
-	ends_with 0
+check_back() {
 	touch -d "$time" ~/projects/greeter # made anew: its own time is new
 	same project "$HOME/projects/greeter" "all of the project is back, \
 to the byte: contents, modes, links, times, attributes"
-	try 'cd ~/projects/greeter'
-	try 'git log --oneline --all'
+}
+
+check_commits_back() {
 	says 'Keep an idea'
-	try 'git status --short --ignored'
+}
+
+check_work_back() {
 	says '?? notes.md'
 	says 'M  docs/guide.md'
 	says '!! data/'
-	git fsck --no-progress --strict >/dev/null 2>&1 ||
-		die "the repository is damaged"
-	try 'sh tests/run'
-	ends_with 0
+	check_repository
 }
 
 chapter "guard, shown as $(id -un) in a throw-away root"
 make_home
 wreck_twin
 remember home "$HOME"
-step_look
-step_run
-step_review
-step_apply
-step_one_file
-step_snapshot
-step_wipe
-step_back
+play
 chapter "The demo holds as $(id -un): $count comparisons, every byte."

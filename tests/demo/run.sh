@@ -17,9 +17,9 @@ for program in "$guard" "$root"; do
 	}
 done
 
-colours=
+colors=
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then
-	colours=colours
+	colors=colors
 fi
 users=user
 [ "$(id -u)" -ne 0 ] || users='root user'
@@ -30,19 +30,20 @@ mkdir -p "$place"
 # readable by its plain user whatever the modes of this checkout are.
 stage=$(mktemp -d "$place/stage.XXXXXX")
 clean_up() {
-	rm -f "$stage/guard" "$stage/inside.sh"
+	rm -f "$stage/guard" "$stage/inside.sh" "$stage/demo.sh"
 	rmdir "$stage"
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 install -m 755 "$guard" "$stage/guard"
-install -m 755 "$(dirname "$0")/inside.sh" "$stage/inside.sh"
+install -m 755 "$(dirname "$0")/inside.sh" \
+	"$(dirname "$0")/../../guard/cli/demo.sh" "$stage"
 chmod 755 "$stage"
 
 for user in $users; do
 	status=0
 	"$root" --as "$user" --timeout 120 "$stage" "$place" -- \
-		/opt/guard/inside.sh /opt/guard/guard "$colours" || status=$?
+		/opt/guard/inside.sh /opt/guard/guard "$colors" || status=$?
 	[ $status -eq 0 ] || {
 		echo "demo: FAILED as $user (status $status)" >&2
 		exit 1

@@ -148,6 +148,7 @@ rewrite|purge --help
 login|agents
 init|doctor
 config|doctor
+tutorial|demo
 attach|exec --shell
 enter|exec --shell
 sh|exec --shell

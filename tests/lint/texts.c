@@ -25,6 +25,9 @@ static int read_text(const char *path, const char *text, struct err *err)
 {
 	if (path_below(path, PROFILE_SHIPPED_DIR))
 		return read_profile(path, text, err);
+	/* Read by sh, checked by tests/lint/run. */
+	if (strcmp(path, "guard/cli/demo.sh") == 0)
+		return 0;
 	if (path_below(path, RULES_SHIPPED_DIR))
 		return risk_rules_check(path, text, err);
 	if (strcmp(path, "guard/sandbox/calls.list") == 0)
