@@ -134,27 +134,22 @@ static size_t find_wrong_word(const struct words *typed)
 	unsigned int n;
 
 	for (i = 0; i < WORDS; i++) {
-		char was[WORD_LEN], is[WORD_LEN];
+		int shift = 16, place;
 
-		write_word(typed->numbers[i], was);
-		for (n = 0; n <= UINT16_MAX; n++) {
-			write_word(n, is);
-			w.numbers[i] = (uint16_t)n;
-			if (mem_equal_start(was, is, WORD_LEN) +
-					    mem_equal_end(was + WORD_LEN,
-							  is + WORD_LEN,
-							  WORD_LEN) !=
-				    WORD_LEN - 1 ||
-			    !words_are_right(&w))
-				continue;
-			if (found && found != i + 1)
-				return 0;
-			found = i + 1;
+		for (place = 0; place < WORD_LEN; place++) {
+			shift -= places[place].bits;
+			for (n = 1; n < 1u << places[place].bits; n++) {
+				w.numbers[i] ^= (uint16_t)(n << shift);
+				if (words_are_right(&w))
+					found = found && found != i + 1
+							? WORDS + 1
+							: i + 1;
+				w.numbers[i] = typed->numbers[i];
+			}
 		}
-		w.numbers[i] = typed->numbers[i];
 	}
 	explicit_bzero(&w, sizeof(w));
-	return found;
+	return found <= WORDS ? found : 0;
 }
 
 static int fail_words(const struct words *w, struct err *err)
@@ -261,10 +256,11 @@ static int read_keyfile(const struct buf *bytes, struct record *ret,
 			struct err *err)
 {
 	AUTO(buf) struct buf text = {0}, check = {0};
-	size_t len = bytes->len - CHECK_LEN;
+	size_t len;
 
 	if (bytes->len < CHECK_LEN)
 		return fail_damaged(err);
+	len = bytes->len - CHECK_LEN;
 	write_check(bytes->data, len, &check);
 	if (memcmp(bytes->data + len, check.data, CHECK_LEN) != 0)
 		return fail_damaged(err);

@@ -53,7 +53,7 @@ static void load_libsodium(void)
 #undef SYMBOL
 	};
 
-	/* It also selects the code for this processor. */
+	/* sodium_init() also selects the code for this processor. */
 	if (library_load(LIBRARY_LIBSODIUM, symbols, ARRAY_SIZE(symbols), &lib,
 			 &failed) == 0 &&
 	    lib.sodium_init() < 0)
@@ -93,7 +93,7 @@ struct seal_writer {
 	crypto_hash_sha256_state hash;
 	uint64_t written;
 	struct seal_place place;
-	size_t len; /* of content that is not written yet */
+	size_t len; /* content that is not written yet */
 	unsigned char content[SEAL_FRAME_LEN], sealed[SEALED_FRAME_LEN];
 };
 

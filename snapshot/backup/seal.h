@@ -15,8 +15,8 @@
  * without the key can check it, too. The same content sealed twice has two
  * hashes: the header is random.
  *
- * Order of calls: new, any number of add or read, end, free. libsodium is loaded
- * at the first call; an early seal_init() reports that it is missing.
+ * Order of calls: new, any number of add or read, end, free. libsodium is
+ *loaded at the first call; an early seal_init() reports that it is missing.
  */
 #ifndef GUARD_SNAPSHOT_BACKUP_SEAL_H
 #define GUARD_SNAPSHOT_BACKUP_SEAL_H
