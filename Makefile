@@ -404,7 +404,7 @@ help:
 	@echo 'make vm             chosen tests on a kernel of Debian, emulated, with'
 	@echo '                    systemd: VM="--kernel linux-image-amd64 run limits"'
 	@echo 'make distro         demo and check in a bare root directory, only as root:'
-	@echo '                    DISTRO=trixie GOALS="demo package" MIRROR=...'
+	@echo '                    DISTRO=trixie GOALS="demo package apt" MIRROR=...'
 	@echo 'make deb            packages of Debian, in build/deb'
 	@echo 'make release        source archive, packages and checksums, built twice'
 	@echo 'make install        [PREFIX=/usr/local] [DESTDIR=]'
