@@ -217,6 +217,20 @@ static void a_frame_in_another_place_is_found(void **state)
 	assert_int_equal(unseal(s.fd), -EBADMSG);
 }
 
+static void nothing_behind_an_inserted_frame_is_read(void **state)
+{
+	AUTO(sealed) struct sealed s = seal(2 * MIB + 5);
+	size_t len = s.len - SEAL_OVERHEAD - FRAME, n;
+	auto_free void *rest = mem_alloc(len);
+
+	(void)state;
+	assert_int_equal(fd_pread(s.fd, rest, len, SEAL_OVERHEAD + FRAME), len);
+	put_frame(s.fd, 0, s.fd, 1);
+	assert_int_equal(fd_pwrite(s.fd, rest, len, SEAL_OVERHEAD + 2 * FRAME),
+			 0);
+	assert_int_equal(unseal_as(s.fd, key, SEAL_PACKS, space, &n), -EBADMSG);
+}
+
 static void a_cut_between_frames_is_found(void **state)
 {
 	AUTO(sealed) struct sealed s = seal(2 * MIB);
@@ -340,6 +354,7 @@ int main(void)
 		cmocka_unit_test(other_programs_compute_the_same_hash),
 		cmocka_unit_test(every_changed_bit_and_every_cut_is_found),
 		cmocka_unit_test(a_frame_in_another_place_is_found),
+		cmocka_unit_test(nothing_behind_an_inserted_frame_is_read),
 		cmocka_unit_test(a_cut_between_frames_is_found),
 		cmocka_unit_test(another_key_kind_or_namespace_opens_nothing),
 		cmocka_unit_test(a_full_disk_is_reported),
