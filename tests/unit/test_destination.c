@@ -457,14 +457,14 @@ static void a_read_only_destination_is_named(void **state)
 	assert_non_null(strstr(err.text, "mount it for writing"));
 	assert_int_equal(put(&d, "b", "other", "two", &err), -EROFS);
 	assert_int_equal(destination_delete(&d, "a/p", HASH, &err), -EROFS);
-	/* Its files cannot be deleted, but that is no promise. */
+	/* Files that cannot be deleted are no promise here. */
 	assert_int_equal(destination_try(&d, &promise, &err), -EROFS);
 	check_text(&d, "a/p", HASH, "one");
 	destination_free(&d);
 	unmount_small(box);
 }
 
-/* --- what others wrote --- */
+/* --- files of others --- */
 
 static void links_and_other_kinds_are_refused(void **state)
 {
@@ -621,6 +621,5 @@ int main(void)
 		TEST(files_are_added_below_chattr_a),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
