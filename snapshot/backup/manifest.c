@@ -83,8 +83,9 @@ void manifest_items_advance(struct manifest_items *items,
 	size_t i = 0, n = 0;
 
 	while (i < items->count || n < m->adds.count) {
-		struct manifest_item *old = &items->items[i];
-		int order = i == items->count ? 1
+		struct manifest_item *old =
+			i < items->count ? &items->items[i] : NULL;
+		int order = !old ? 1
 			    : n == m->adds.count
 				    ? -1
 				    : compare_items(old, &m->adds.items[n]);
@@ -216,11 +217,13 @@ char *manifest_space_path(const unsigned char space[SEAL_SPACE_LEN],
 
 bool manifest_space_parse(const char *name, unsigned char ret[SEAL_SPACE_LEN])
 {
-	auto_free char *uuid = mem_strndup(name, 2 * UUID_LEN);
+	auto_free char *uuid = mem_strdup(name);
 
-	return strlen(uuid) == 2 * UUID_LEN && name[2 * UUID_LEN] == '-' &&
-	       text_unhex(ret, uuid, UUID_LEN) &&
-	       text_unhex(ret + UUID_LEN, name + 2 * UUID_LEN + 1, UUID_LEN);
+	if (strlen(uuid) != 4 * UUID_LEN + 1 || uuid[2 * UUID_LEN] != '-')
+		return false;
+	uuid[2 * UUID_LEN] = '\0';
+	return text_unhex(ret, uuid, UUID_LEN) &&
+	       text_unhex(ret + UUID_LEN, uuid + 2 * UUID_LEN + 1, UUID_LEN);
 }
 
 void manifest_object_name(const struct manifest_item *item,

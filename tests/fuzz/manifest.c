@@ -14,6 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (manifest_decode(data, len, &m, &err) < 0)
 		return 0;
+	/* A manifest has exactly one encoding. */
+	manifest_encode(&m, &again);
+	must(again.len == len && memcmp(again.data, data, len) == 0);
 	for (i = 0; i < m.adds.count; i++) {
 		const struct manifest_item *item = &m.adds.items[i];
 

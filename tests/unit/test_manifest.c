@@ -252,7 +252,7 @@ static void names_of_files_and_namespaces_are_strict(void **state)
 	struct manifest_item item = {.kind = MANIFEST_ROOT};
 	struct manifest_name name = {.number = 12345678901};
 	char text[MANIFEST_NAME_LEN];
-	auto_free char *path = NULL, *cut = NULL, *longer = NULL;
+	auto_free char *path = NULL, *cut = NULL;
 	int i;
 
 	(void)state;
