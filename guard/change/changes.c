@@ -492,43 +492,34 @@ int changes_open(const struct changes_root *root, const char *path, bool now,
 				  0, err);
 }
 
-/* Whether the file has the bytes of its entry in the stored tree: reading it
- * costs less than unpacking them. */
+/* Whether the open file has the bytes of its entry in the stored tree: reading
+ * it costs less than unpacking them. */
 static bool has_stored_bytes(const struct changes_root *root, const char *path,
-			     bool now)
+			     bool now, const struct meta *m)
 {
-	int dir = now ? root->upper_fd : root->lower_fd;
-	const struct delta_row *row =
-		now ? NULL : delta_find(root->delta, path);
-	auto_close int parent = -1;
-	const char *name = path;
-	struct err ignored;
-	struct meta m;
+	const struct delta_row *row;
 
-	if (dir < 0 || (!now && !row))
-		return false;
-	parent = beneath_parent(dir, path, &name, &ignored);
-	if (parent < 0 || meta_get(parent, name, &m) < 0 || !S_ISREG(m.mode))
-		return false;
 	/* A process cannot set the ctime back. */
-	return now ? timestamp_compare(m.ctime, root->stored) < 0
-		   : m.mode == row->old.mode && m.size == row->old.size &&
-			       timestamp_compare(m.mtime, row->old.mtime) == 0;
+	if (now)
+		return timestamp_compare(m->ctime, root->stored) < 0;
+	row = delta_find(root->delta, path);
+	return row && m->mode == row->old.mode && m->size == row->old.size &&
+	       timestamp_compare(m->mtime, row->old.mtime) == 0;
 }
 
 int changes_read(const struct changes_root *root, const char *path,
 		 uint32_t mode, bool now, struct buf *to, struct err *err)
 {
+	const bool stored = changes_in_trees(root, path);
 	auto_close int fd = -1;
 	char target[TARGET_MAX];
+	struct err unopened;
 	const char *name;
-	struct stat st;
+	struct meta m;
+	bool is_file;
 	ssize_t len;
 
-	if (changes_in_trees(root, path) && !has_stored_bytes(root, path, now))
-		return delta_read(root->delta, path, now, CHANGES_READ_MAX, to,
-				  err);
-	if (S_ISLNK(mode)) {
+	if (S_ISLNK(mode) && !stored) {
 		fd = beneath_parent(now ? root->upper_fd : root->lower_fd, path,
 				    &name, err);
 		if (fd < 0)
@@ -539,12 +530,14 @@ int changes_read(const struct changes_root *root, const char *path,
 		buf_add(to, target, (size_t)len);
 		return 0;
 	}
-	fd = changes_open(root, path, now, err);
+	fd = changes_open(root, path, now, stored ? &unopened : err);
+	is_file = fd >= 0 && meta_get(fd, "", &m) == 0 && S_ISREG(m.mode);
+	if (stored && !(is_file && has_stored_bytes(root, path, now, &m)))
+		return delta_read(root->delta, path, now, CHANGES_READ_MAX, to,
+				  err);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0)
-		return fail_errno(err, "%s", text_quote(path));
-	if (!S_ISREG(st.st_mode))
+	if (!is_file)
 		return fail(err, EINVAL, "%s is no longer a file",
 			    text_quote(path));
 	return fd_slurp(fd, CHANGES_READ_MAX, to, err);
