@@ -176,12 +176,10 @@ static bool may_match(const struct rule_pattern *p, const char *at, size_t have)
 }
 
 /* The first row, up to `best`, with a pattern of the list that matches the path
- * from here on. */
+ * from here on, of `have` bytes. */
 static size_t find_best_rule(const struct rule_pattern *p, const char *at,
-			     size_t best)
+			     size_t have, size_t best)
 {
-	const size_t have = p ? strlen(at) : 0;
-
 	for (; p && p->row < best; p = p->next)
 		if (may_match(p, at, have) &&
 		    match_pattern_at(p->text, p->len, at))
@@ -189,10 +187,12 @@ static size_t find_best_rule(const struct rule_pattern *p, const char *at,
 	return best;
 }
 
-static size_t find_best_rule_at(const struct pattern_index *index, char byte,
-				const char *at, size_t best)
+static size_t find_best_rule_at(const struct pattern_index *index,
+				const char *at, size_t have, size_t best)
 {
-	return find_best_rule(index->by_byte[(unsigned char)byte], at, best);
+	best = find_best_rule(index->by_byte[(unsigned char)*at], at, have,
+			      best);
+	return find_best_rule(index->by_byte['*'], at, have, best);
 }
 
 bool risk_pattern_matches(const char *pattern, const char *path)
@@ -218,20 +218,20 @@ bool risk_pattern_matches(const char *pattern, const char *path)
 const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as)
 {
 	const char *name = path_name(path), *at = path;
-	size_t best;
+	size_t len = strlen(path), name_len = len - (size_t)(name - path), best;
 
 	(void)pthread_once(&indexed, index_rule_patterns);
 	best = rows.count;
 	if (name == path)
-		best = find_best_rule(tops, path, best);
-	best = find_best_rule_at(&names, *name, name, best);
-	best = find_best_rule_at(&names, '*', name, best);
-	if (*name)
-		best = find_best_rule_at(&last, name[strlen(name) - 1], name,
-					 best);
+		best = find_best_rule(tops, path, len, best);
+	best = find_best_rule_at(&names, name, name_len, best);
+	if (name_len)
+		best = find_best_rule(
+			last.by_byte[(unsigned char)name[name_len - 1]], name,
+			name_len, best);
 	for (;;) {
-		best = find_best_rule_at(&parts, *at, at, best);
-		best = find_best_rule_at(&parts, '*', at, best);
+		best = find_best_rule_at(&parts, at, len - (size_t)(at - path),
+					 best);
 		at += strcspn(at, "/");
 		if (!*at)
 			break;
