@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "guard/rules/risk_private.h"
 
-/* Milliseconds. */
-#define RUN_TIME_MAX 1200
+/* Microseconds. */
+#define RUN_TIME_MAX 1200000
 
 /* Of a run, for all rules and for the critical ones. */
 static _Thread_local int64_t times_used[2];
@@ -68,12 +68,12 @@ static void judge_content(const struct risk_file *f,
 		add_unexamined(rule, r);
 		return;
 	}
-	risk_begin_file();
 	if (had && !f->read(f->arg, false, &old))
 		buf_clear(&old);
 	/* NUL-terminated both, for those who read text. */
 	(void)buf_text(&old);
 	(void)buf_text(&now);
+	risk_begin_file();
 	judge_texts(f, rule, as, complete, &old, &now, r);
 	if (risk_is_late())
 		add_unexamined(rule, r);

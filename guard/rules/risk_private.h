@@ -145,8 +145,9 @@ bool risk_pattern_matches(const char *pattern, const char *path);
 
 /* Milliseconds of processor time of this thread and the parsing worker. */
 int64_t risk_time(void);
-/* The time of the next file begins; what it has used. */
+/* The time of the next file begins. */
 void risk_begin_file(void);
+/* Microseconds that the file has used at most. */
 int64_t risk_file_time(void);
 /* The file has used the time that one may use: its rest is not examined. */
 bool risk_is_late(void);

@@ -63,6 +63,8 @@ static void look_at_time(void)
 
 int64_t parse_time(void)
 {
+	if (worker.pid)
+		look_at_time();
 	return time_used;
 }
 
@@ -152,11 +154,13 @@ int parse_refuse(struct err *err)
 static int wait_answer(struct err *err)
 {
 	struct pollfd ready = {.fd = worker.fd, .events = POLLIN};
-	int64_t start = worker.used, last = start, used, idle = 0;
+	int64_t start = 0, last = -1, used, idle = 0;
 	int got = poll(&ready, 1, LOOK_MS);
 
 	while (got == 0 || (got < 0 && errno == EINTR)) {
 		used = milliseconds(worker.clock);
+		if (last < 0)
+			start = used;
 		idle = used > last ? 0 : idle + LOOK_MS;
 		last = used;
 		if (used - start > (int64_t)launcher->processor * 1000)
@@ -165,7 +169,6 @@ static int wait_answer(struct err *err)
 			return refuse("no answer", err);
 		got = poll(&ready, 1, LOOK_MS);
 	}
-	look_at_time();
 	return got < 0 ? fail_errno(err, "wait for the worker") : 0;
 }
 

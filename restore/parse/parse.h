@@ -73,8 +73,7 @@ int parse_refuse(struct err *err);
  * the caller does other work. A failure is reported by the first call. */
 void parse_prepare(bool git);
 
-/* Milliseconds of processor time that all workers have used up to the last
- * answer. */
+/* Milliseconds of processor time that all workers have used. A system call. */
 int64_t parse_time(void);
 
 /* Ends the worker, if one is running. */
