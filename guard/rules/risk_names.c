@@ -111,24 +111,13 @@ static void index_rule_patterns(void)
 
 static bool glob_matches(const char *rule_pattern, size_t len, const char *path)
 {
-	const char *star;
 	char glob[PATTERN_MAX];
-	size_t have;
 
 	/* Most patterns end here. */
 	if (len && *rule_pattern != *path && !strchr("*[?\\", *rule_pattern))
 		return false;
-	star = memchr(rule_pattern, '*', len);
-	if (!star && !memchr(rule_pattern, '[', len))
+	if (!memchr(rule_pattern, '*', len) && !memchr(rule_pattern, '[', len))
 		return strncmp(rule_pattern, path, len) == 0 && !path[len];
-	have = strlen(path);
-	/* "*.so" matches a name, which has no slash. */
-	if (star == rule_pattern && !memchr(rule_pattern + 1, '*', len - 1) &&
-	    !memchr(rule_pattern, '/', len))
-		return have >= len - 1 &&
-		       memcmp(path + have - (len - 1), rule_pattern + 1,
-			      len - 1) == 0 &&
-		       !strchr(path, '/');
 	if (len >= sizeof(glob))
 		return false;
 	memcpy(glob, rule_pattern, len);
@@ -277,32 +266,49 @@ const struct risk_rule *risk_link_rule(const char *path)
 	return NULL;
 }
 
-static bool call_with(bool (*each)(void *arg, const char *path, bool directory),
-		      void *arg, const char *path, size_t len, bool directory)
+static int compare_patterns(const void *a, const void *b)
 {
-	auto_free char *copy = mem_strndup(path, len);
+	const struct rule_pattern *x = *(const struct rule_pattern *const *)a;
+	const struct rule_pattern *y = *(const struct rule_pattern *const *)b;
 
-	return each(arg, copy, directory);
+	return mem_compare(x->text, x->len, y->text, y->len);
 }
 
 void risk_each_critical_name(bool (*each)(void *arg, const char *path,
 					  bool directory),
 			     void *arg)
 {
-	size_t i, k;
+	VEC(const struct rule_pattern *) sorted = {0};
+	size_t i, k, missing = 0; /* bytes of a name that is no directory */
 
 	(void)pthread_once(&indexed, index_rule_patterns);
-	for (i = 0; i < all.count; i++) {
-		const struct rule_pattern *p = &all.items[i];
+	for (i = 0; i < all.count; i++)
+		if (rows.items[all.items[i].row].rule->level == RISK_CRITICAL)
+			*VEC_ADD(&sorted) = &all.items[i];
+	VEC_SORT(&sorted, compare_patterns);
+	for (i = 0; i < sorted.count; i++) {
+		const struct rule_pattern *p = sorted.items[i];
 		const char *at = p->text;
+		size_t same = 0; /* bytes of the pattern before */
 
-		if (rows.items[p->row].rule->level != RISK_CRITICAL)
+		while (i && same < p->len &&
+		       at[same] == sorted.items[i - 1]->text[same])
+			same++;
+		if (missing && same > missing)
 			continue;
-		for (k = 1; k <= p->len && at[k - 1] != '*'; k++)
-			if ((k < p->len ? at[k] == '/' : at[k - 1] != '/') &&
-			    !call_with(each, arg, at, k, k + 1 == p->len))
-				break;
+		missing = 0;
+		for (k = 1; k <= p->len && !missing && at[k - 1] != '*'; k++) {
+			auto_free char *name = NULL;
+
+			if ((k < p->len ? at[k] != '/' : at[k - 1] == '/') ||
+			    (k < same && k + 1 < p->len))
+				continue;
+			name = mem_strndup(at, k);
+			if (!each(arg, name, k + 1 == p->len))
+				missing = k;
+		}
 	}
+	VEC_FREE(&sorted);
 }
 
 char *risk_above(const char *root)

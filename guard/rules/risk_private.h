@@ -132,8 +132,9 @@ const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as);
  * directory: .vscode, .github. NULL: none. */
 const struct risk_rule *risk_link_rule(const char *path);
 /* Calls each(), without wildcards, for each name of a critical rule and each
- * directory on the way to it; directory: all below it is critical. Some come
- * several times. each() returns whether the path is a directory. */
+ * directory on the way to it, in their order; directory: all below it is
+ * critical. each() returns whether the path is a directory: nothing below
+ * another one is called. */
 void risk_each_critical_name(bool (*each)(void *arg, const char *path,
 					  bool directory),
 			     void *arg);

@@ -879,9 +879,9 @@ static void search_files(struct ref_search *s, int phases)
 	}
 }
 
-/* A file or link of this name. files: not links alone. */
+/* A file or link of this name. */
 static void search_entry(struct ref_search *s, const char *path,
-			 const char *name, uint32_t mode, bool files)
+			 const char *name, uint32_t mode)
 {
 	enum risk_as as = AS_NAME;
 	const struct risk_rule *rule = risk_name_rule(name, &as);
@@ -894,8 +894,7 @@ static void search_entry(struct ref_search *s, const char *path,
 	    risk_is_defined("records", name))
 		return;
 	if (!S_ISLNK(mode)) {
-		if (files)
-			add_file(s, path, name, NULL, rule, as);
+		add_file(s, path, name, NULL, rule, as);
 		return;
 	}
 	s->looks = s->refs = 0;
@@ -910,7 +909,6 @@ struct ref_walk {
 	struct ref_search *s;
 	const char *path, *name;
 	bool hidden; /* only such directories */
-	bool files;
 };
 
 static void search_git(struct ref_search *s, const char *dir);
@@ -945,7 +943,7 @@ static bool walk_entry(void *arg, const char *path,
 	}
 	if (item->type == DT_LNK ||
 	    (item->type == DT_REG && !is_plain_code(name)))
-		search_entry(w->s, path, name, DTTOIF(item->type), w->files);
+		search_entry(w->s, path, name, DTTOIF(item->type));
 	return !risk_is_generated(item->name) && (!w->hidden || *name == '.') &&
 	       strcmp(path, w->s->tree->root) != 0;
 }
@@ -953,7 +951,7 @@ static bool walk_entry(void *arg, const char *path,
 static void search_dir(struct ref_search *s, const char *path, const char *name,
 		       size_t levels, size_t most)
 {
-	struct ref_walk w = {s, path, name, .files = true};
+	struct ref_walk w = {s, path, name, false};
 	const size_t walked = s->walked;
 
 	s->walked = WALKED_MAX;
@@ -996,10 +994,10 @@ static void search_git(struct ref_search *s, const char *dir)
 		auto_free char *path = path_join(i ? git : main_dir, names[i]);
 		auto_free char *name = path_join(".git", names[i]);
 
-		search_entry(s, path, name, S_IFREG, true);
+		search_entry(s, path, name, S_IFREG);
 	}
 	if (S_ISLNK(look(s, hooks, false, &(struct buf){0})))
-		search_entry(s, hooks, ".git/hooks", S_IFLNK, true);
+		search_entry(s, hooks, ".git/hooks", S_IFLNK);
 	else
 		search_dir(s, hooks, ".git/hooks", 2, 100);
 }
@@ -1028,7 +1026,7 @@ static void search_above(struct ref_search *s)
 		dir = up;
 	}
 	for (i = 0; s->top && i < between.count; i++) {
-		struct ref_walk w = {s, between.items[i], "", true, true};
+		struct ref_walk w = {s, between.items[i], "", true};
 
 		s->walked = WALKED_MAX;
 		dirtree_levels(w.path, 3, 100, NULL, walk_entry, &w);
@@ -1041,10 +1039,10 @@ static bool search_home_name(void *arg, const char *path, bool directory)
 	auto_free char *full_path = path_join(s->tree->home, path);
 	AUTO(buf) struct buf ignored = {0};
 	uint32_t mode = s->tree->look(s->tree->arg, full_path, false, &ignored);
-	struct ref_walk w = {s, full_path, path, .files = true};
+	struct ref_walk w = {s, full_path, path, false};
 
 	if (mode && !S_ISDIR(mode))
-		search_entry(s, full_path, path, mode, true);
+		search_entry(s, full_path, path, mode);
 	s->walked = WALKED_HOME;
 	if (S_ISDIR(mode) && directory)
 		dirtree_levels(full_path, 3, DIRS_HOME, NULL, walk_entry, &w);
@@ -1070,7 +1068,7 @@ void risk_refs_find(const struct risk_tree *tree, char *const *changed,
 			path_join(tree->home, ".config/git/config");
 
 		risk_each_critical_name(search_home_name, &s);
-		search_entry(&s, git, ".gitconfig", S_IFREG, true);
+		search_entry(&s, git, ".gitconfig", S_IFREG);
 	}
 	if (!is_home) {
 		search_above(&s);
@@ -1083,7 +1081,7 @@ void risk_refs_find(const struct risk_tree *tree, char *const *changed,
 		AUTO(buf) struct buf ignored = {0};
 
 		search_entry(&s, path, changed[i],
-			     tree->look(tree->arg, path, true, &ignored), true);
+			     tree->look(tree->arg, path, true, &ignored));
 	}
 	search_files(&s, 4);
 	for (i = 0; i < s.sources.count; i++) {
