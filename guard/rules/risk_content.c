@@ -64,6 +64,19 @@ bool risk_condition_holds(struct rule_condition *c, bool removed,
 		       (c->on == ON_OTHER);
 }
 
+bool risk_is_defined(const char *list, const char *word)
+{
+	const struct rule_list *l = rule_list_shipped(RULES_LINES);
+	const struct risk_line line = {.path = "", .text = word};
+	size_t i;
+
+	for (i = 0; i < l->count; i++)
+		if (strcmp(l->items[i].rule.id, list) == 0)
+			return risk_condition_holds(
+				&l->items[i].conditions.items[0], false, &line);
+	return false;
+}
+
 /* How many lines of a side match. A line counts once for an id. */
 static size_t match_side(const struct line_rules *rules, bool removed,
 			 const struct risk_lines *lines, struct risks *ret)
@@ -216,30 +229,9 @@ static size_t host_of(const char *text, const char **ret_host)
 
 static bool is_registry(const char *host, size_t len)
 {
-	static const char *const hosts[] = {
-		"registry.npmjs.org",
-		"registry.yarnpkg.com",
-		"files.pythonhosted.org",
-		"pypi.org",
-		"index.crates.io",
-		"static.crates.io",
-		"rubygems.org",
-		"proxy.golang.org",
-		"repo.packagist.org",
-		"opencollective.com",
-		"tidelift.com",
-		"patreon.com",
-		"www.patreon.com",
-		"jsr.io",
-		"hex.pm",
-		"repo.hex.pm",
-	};
-	size_t i;
+	auto_free char *name = mem_strndup(host, len);
 
-	for (i = 0; i < ARRAY_SIZE(hosts); i++)
-		if (strlen(hosts[i]) == len && memcmp(hosts[i], host, len) == 0)
-			return true;
-	return false;
+	return risk_is_defined("registries", name);
 }
 
 static size_t judge_hosts(const struct risk_lines *old,
@@ -277,22 +269,10 @@ static size_t judge_hosts(const struct risk_lines *old,
 /* Lines behind this text are comments; NULL: the format has none. */
 static const char *comment_of(const char *name, enum settings_format format)
 {
-	static const char *const slashes[] = {
-		"*.js", "*.cjs", "*.mjs",     "*.ts",  "*.mts",	 "*.rs",
-		"*.go", "go.*",	 "*.gradle*", "*.kts", "*.swift"};
-	static const char *const none[] = {"*.xml", "*.json*", "*.md",	"*.mdc",
-					   "*.txt", "*.*proj", "*.html"};
-	size_t i;
-
-	if (format == SETTINGS_JSON || format == SETTINGS_PROSE)
+	if (format == SETTINGS_JSON || format == SETTINGS_PROSE ||
+	    risk_is_defined("without-comments", name))
 		return NULL;
-	for (i = 0; i < ARRAY_SIZE(none); i++)
-		if (fnmatch(none[i], name, 0) == 0)
-			return NULL;
-	for (i = 0; i < ARRAY_SIZE(slashes); i++)
-		if (fnmatch(slashes[i], name, 0) == 0)
-			return "//";
-	return "#";
+	return risk_is_defined("slash-comments", name) ? "//" : "#";
 }
 
 enum settings_format risk_format_of(const char *path, enum risk_as as)
@@ -335,23 +315,14 @@ enum settings_format risk_format_of(const char *path, enum risk_as as)
 
 enum risk_as risk_agent_as(const char *path, const struct buf *now)
 {
-	static const char *const prose[] = {
-		"*.md",	   "*.mdc",	 "*.txt",	 ".*rules",
-		".*hints", "*.markdown", "*instructions"};
-	static const char *const data[] = {"*.json", "*.jsonc", "*.toml",
-					   "*.yml",  "*.yaml",	"*ignore"};
 	const char *name = path_name(path);
-	size_t i;
 
 	if (now->len > 1 && memcmp(now->data, "#!", 2) == 0)
 		return AS_NAME;
-	for (i = 0; i < ARRAY_SIZE(prose); i++)
-		if (fnmatch(prose[i], name, 0) == 0)
-			return AS_PROSE;
-	for (i = 0; i < ARRAY_SIZE(data); i++)
-		if (fnmatch(data[i], name, 0) == 0)
-			return AS_AGENT;
-	return AS_NAME;
+	if (risk_is_defined("agent-prose-names", name))
+		return AS_PROSE;
+	return risk_is_defined("agent-settings-names", name) ? AS_AGENT
+							     : AS_NAME;
 }
 
 static size_t add_any_line(const struct risk_rule *rule,

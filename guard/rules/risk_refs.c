@@ -354,19 +354,6 @@ static void add_chain(const struct ref_source *src, const char *path)
 
 /* --- the words of a command --- */
 
-bool risk_is_defined(const char *list, const char *word)
-{
-	const struct rule_list *l = rule_list_shipped(RULES_LINES);
-	const struct risk_line line = {.path = "", .text = word};
-	size_t i;
-
-	for (i = 0; i < l->count; i++)
-		if (strcmp(l->items[i].rule.id, list) == 0)
-			return risk_condition_holds(
-				&l->items[i].conditions.items[0], false, &line);
-	return false;
-}
-
 /* The name of the files in a directory that PATH gets. */
 static const char path_dir[] = "@bin";
 
