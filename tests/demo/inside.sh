@@ -114,7 +114,7 @@ manifest() (
 
 remember() { # NAME FOLDER
 	manifest "$2" | LC_ALL=C sort -z >"$scratch/$1"
-	files=$(tr '\n\0' '?\n' <"$scratch/$1" | grep -c '^f')
+	files=$(tr '\n\0' '?\n' <"$scratch/$1" | grep -c '^f ')
 }
 
 differences() { # NAME FOLDER: lines of those that differ
