@@ -765,6 +765,17 @@ static int collect_packs(struct push *p, struct err *err)
 
 /* --- sending --- */
 
+static int send_bytes(struct push *p, struct seal_writer *w, const void *data,
+		      size_t len, struct err *err)
+{
+	if (seal_writer_add(w, data, len, err) < 0)
+		return destination_explain(p->d, err);
+	p->done += len;
+	if (p->o->progress)
+		p->o->progress(p->o->arg, p->done, p->total);
+	return 0;
+}
+
 static int send_ranges(struct push *p, const struct outgoing *o,
 		       struct seal_writer *w, struct err *err)
 {
@@ -787,13 +798,10 @@ static int send_ranges(struct push *p, const struct outgoing *o,
 				return fail(err, EIO,
 					    "pack %s is shorter than before",
 					    text_quote(o->item.name));
-			if (seal_writer_add(w, bytes, n, err) < 0)
+			if (send_bytes(p, w, bytes, n, err) < 0)
 				return -err->num;
 			r.at += n;
 			r.len -= n;
-			p->done += n;
-			if (p->o->progress)
-				p->o->progress(p->o->arg, p->done, p->total);
 		}
 	}
 	return 0;
@@ -830,19 +838,16 @@ static int send_file(struct push *p, enum seal_kind kind,
 		return -err->num;
 	for (i = 0; i < count; i++) {
 		struct outgoing *o = &items[i];
-		int got = o->bytes.len ? seal_writer_add(w, o->bytes.data,
-							 o->bytes.len, err)
-				       : send_ranges(p, o, w, err);
 
-		if (got < 0)
-			return err_context(err, "back up to %s",
-					   text_quote(p->d->path));
+		if (o->ranges[0].len ? send_ranges(p, o, w, err) < 0
+				     : send_bytes(p, w, o->bytes.data,
+						  o->bytes.len, err) < 0)
+			return -err->num;
 		o->item.offset = offset;
 		offset += o->item.len;
 	}
 	if (seal_writer_end(w, items[0].item.object, &len, err) < 0)
-		return err_context(err, "back up to %s",
-				   text_quote(p->d->path));
+		return destination_explain(p->d, err);
 	for (i = 0; i < count; i++)
 		memcpy(items[i].item.object, items[0].item.object,
 		       SEAL_HASH_LEN);

@@ -31,9 +31,9 @@ _Static_assert(SEAL_FRAME_ADDS == STREAM(ABYTES), "frame");
 	X(STREAM(pull))                                                        \
 	X(AEAD(encrypt))                                                       \
 	X(AEAD(decrypt))                                                       \
-	X(crypto_hash_sha256_init)                                             \
-	X(crypto_hash_sha256_update)                                           \
-	X(crypto_hash_sha256_final)                                            \
+	X(crypto_generichash_init)                                             \
+	X(crypto_generichash_update)                                           \
+	X(crypto_generichash_final)                                            \
 	X(crypto_pwhash)
 
 static struct {
@@ -90,7 +90,7 @@ static struct seal_place make_place(enum seal_kind kind,
 struct seal_writer {
 	int fd;
 	crypto_secretstream_xchacha20poly1305_state stream;
-	crypto_hash_sha256_state hash;
+	crypto_generichash_state hash;
 	uint64_t written;
 	struct seal_place place;
 	size_t len; /* content that is not written yet */
@@ -102,7 +102,7 @@ static int write_bytes(struct seal_writer *w, const void *data, size_t len,
 {
 	if (fd_write(w->fd, data, len) < 0)
 		return fail_errno(err, "write a sealed file");
-	(void)lib.crypto_hash_sha256_update(&w->hash, data, len);
+	(void)lib.crypto_generichash_update(&w->hash, data, len);
 	w->written += len;
 	return 0;
 }
@@ -128,12 +128,15 @@ int seal_writer_new(int fd, const unsigned char key[SEAL_KEY_LEN],
 
 	if (seal_init(err) < 0)
 		return -err->num;
-	w = mem_alloc(sizeof(*w));
+	/* The state of the hash needs more alignment than malloc(3) gives. */
+	w = aligned_alloc(_Alignof(struct seal_writer), sizeof(*w));
+	if (!w)
+		abort();
 	w->fd = fd;
 	w->place = make_place(kind, space);
 	w->written = 0;
 	w->len = 0;
-	(void)lib.crypto_hash_sha256_init(&w->hash);
+	(void)lib.crypto_generichash_init(&w->hash, NULL, 0, SEAL_HASH_LEN);
 	(void)lib.STREAM(init_push)(&w->stream, header + MAGIC_LEN, key);
 	if (write_bytes(w, header, sizeof(header), err) < 0)
 		return -err->num;
@@ -167,7 +170,7 @@ int seal_writer_end(struct seal_writer *w,
 {
 	if (write_frame(w, STREAM(TAG_FINAL), err) < 0)
 		return -err->num;
-	(void)lib.crypto_hash_sha256_final(&w->hash, ret_hash);
+	(void)lib.crypto_generichash_final(&w->hash, ret_hash, SEAL_HASH_LEN);
 	*ret_len = w->written;
 	return 0;
 }
@@ -281,20 +284,20 @@ int seal_hash_file(int fd, unsigned char ret_hash[SEAL_HASH_LEN],
 		   uint64_t *ret_len, struct err *err)
 {
 	auto_free unsigned char *bytes = mem_alloc(SEAL_FRAME_LEN);
-	crypto_hash_sha256_state hash;
+	crypto_generichash_state hash;
 	uint64_t len = 0;
 	ssize_t n;
 
 	if (seal_init(err) < 0)
 		return -err->num;
-	(void)lib.crypto_hash_sha256_init(&hash);
+	(void)lib.crypto_generichash_init(&hash, NULL, 0, SEAL_HASH_LEN);
 	while ((n = fd_pread(fd, bytes, SEAL_FRAME_LEN, len)) > 0) {
-		(void)lib.crypto_hash_sha256_update(&hash, bytes, (size_t)n);
+		(void)lib.crypto_generichash_update(&hash, bytes, (size_t)n);
 		len += (uint64_t)n;
 	}
 	if (n < 0)
 		return fail_errno(err, "read a sealed file");
-	(void)lib.crypto_hash_sha256_final(&hash, ret_hash);
+	(void)lib.crypto_generichash_final(&hash, ret_hash, SEAL_HASH_LEN);
 	*ret_len = len;
 	return 0;
 }

@@ -11,12 +11,12 @@
  * incarnation) are additional data of each frame: a file that was moved to
  * another namespace, or named as another kind, fails.
  *
- * The hash of a sealed file is the SHA-256 of all its bytes, so that a program
- * without the key can check it, too. The same content sealed twice has two
- * hashes: the header is random.
+ * The hash of a sealed file is the BLAKE2b-256 of all its bytes, so that a
+ *program without the key can check it, too. The same content sealed twice has
+ *two hashes: the header is random.
  *
- * Order of calls: new, any number of add or read, end, free. libsodium is
- *loaded at the first call; an early seal_init() reports that it is missing.
+ * Order of calls: new, any number of add or read, end, free. The first call
+ * loads libsodium; an early seal_init() reports that it is missing.
  */
 #ifndef GUARD_SNAPSHOT_BACKUP_SEAL_H
 #define GUARD_SNAPSHOT_BACKUP_SEAL_H
