@@ -392,12 +392,42 @@ static bool has_early_nul(const struct buf *b)
 	return b->len && memchr(b->data, '\0', b->len < 8000 ? b->len : 8000);
 }
 
-/* Less than half of the blocks are as they were. */
-static bool has_other_blocks(const struct judge *j, const struct change *c,
-			     const char *now_path, uint64_t now_size)
+#define ZIP_END 22 /* bytes of the record at the end, without a comment */
+
+/* The bytes in front of the directory at the end of a ZIP archive, which each
+ * new entry overwrites; 0: it is none. */
+static uint64_t zip_entries(int fd, uint64_t size)
+{
+	unsigned char b[ZIP_END];
+	uint64_t n;
+
+	if (size <= ZIP_END || fd_pread(fd, b, 4, 0) != 4 ||
+	    memcmp(b, "PK\3\4", 4) != 0 ||
+	    fd_pread(fd, b, ZIP_END, size - ZIP_END) != ZIP_END ||
+	    memcmp(b, "PK\5\6", 4) != 0)
+		return 0;
+	n = b[16] | b[17] << 8 | b[18] << 16 | (uint64_t)b[19] << 24;
+	return n < size ? n : 0;
+}
+
+/* How many bytes of the old file a writer that loses nothing leaves as they
+ * are. */
+static uint64_t kept_size(int old, uint64_t old_size, int now,
+			  uint64_t now_size)
+{
+	uint64_t entries = zip_entries(old, old_size);
+
+	return entries && zip_entries(now, now_size) >= entries ? entries
+								: old_size;
+}
+
+/* In blocks at the same offsets, less than half of the bytes that are not zero
+ * are as they were. */
+static bool has_other_bytes(const struct judge *j, const struct change *c,
+			    const char *now_path, uint64_t now_size)
 {
 	unsigned char x[BLOCK], y[BLOCK];
-	uint64_t step = c->old.size / BLOCKS, at = 0;
+	uint64_t step = c->old.size / BLOCKS, at = 0, kept;
 	size_t same = 0, other = 0;
 	struct err ignored;
 	auto_close int old =
@@ -407,14 +437,16 @@ static bool has_other_blocks(const struct judge *j, const struct change *c,
 
 	if (old < 0 || now < 0 || now_size < c->old.size / 2)
 		return true;
-	for (; at<c->old.size; at += step> BLOCK ? step : BLOCK) {
-		ssize_t a = fd_pread(old, x, sizeof(x), at);
-		ssize_t b = fd_pread(now, y, sizeof(y), at);
+	kept = kept_size(old, c->old.size, now, now_size);
+	for (; at<kept; at += step> BLOCK ? step : BLOCK) {
+		size_t most = kept - at < BLOCK ? (size_t)(kept - at) : BLOCK;
+		ssize_t a = fd_pread(old, x, most, at), i;
+		ssize_t b = fd_pread(now, y, most, at);
 
-		if (a > 0 && a == b && memcmp(x, y, (size_t)a) == 0)
-			same++;
-		else
-			other++;
+		for (i = 0; i < a; i++) {
+			same += x[i] && i < b && x[i] == y[i];
+			other += x[i] && (i >= b || x[i] != y[i]);
+		}
 	}
 	return other > same;
 }
@@ -436,7 +468,7 @@ struct overwriting {
 };
 
 /* At the same offsets: an edit moves the bytes behind it, a write in place does
- * not. */
+ * not. Zeros of a binary file are room that its program fills. */
 static void compare_in_place(struct overwriting *o, const unsigned char *old,
 			     const unsigned char *now, size_t len)
 {
@@ -448,6 +480,8 @@ static void compare_in_place(struct overwriting *o, const unsigned char *old,
 			o->lines = o->run ? o->lines : 0;
 			continue;
 		}
+		if (o->binary && !old[i])
+			continue;
 		o->lines += old[i] == '\n' || now[i] == '\n';
 		o->run++;
 		o->found |= o->run >= (o->binary  ? OVERWRITTEN_BINARY
@@ -455,6 +489,8 @@ static void compare_in_place(struct overwriting *o, const unsigned char *old,
 						  : OVERWRITTEN_TEXT);
 	}
 }
+
+#define SQLITE "SQLite format 3"
 
 /* A transaction of SQLite, which counts them in the header. One of a
  * write-ahead log that leaves the header adds, frees and retypes no page:
@@ -465,11 +501,35 @@ static bool is_transaction(const unsigned char *old, const unsigned char *now,
 	size_t page = (size_t)old[16] << 8 | old[17];
 
 	page = page > 1 ? page : 65536;
-	if (memcmp(old, "SQLite format 3", 16) != 0 ||
+	if (memcmp(old, SQLITE, sizeof(SQLITE)) != 0 ||
 	    memcmp(old, now, 18) != 0 || now_size % page != 0)
 		return false;
 	*ret_page = old[18] == 2 ? page : 0;
 	return memcmp(old + 24, now + 24, 4) != 0;
+}
+
+#define JOURNAL "-journal"
+
+/* A journal of SQLite in the mode "persist", whose zeros at the beginning end a
+ * transaction: the database needs none of it. */
+static bool is_spent_journal(const struct judge *j, const char *path)
+{
+	static const char spent[28];
+	char head[sizeof(spent)];
+	auto_free char *database = NULL;
+	auto_close int journal = -1, fd = -1;
+	struct err ignored;
+
+	if (!path_ends(path, JOURNAL))
+		return false;
+	database = mem_strndup(path, strlen(path) - strlen(JOURNAL));
+	journal = changes_open(j->view->root, path, false, &ignored);
+	fd = changes_open(j->view->root, database, false, &ignored);
+	return journal >= 0 && fd >= 0 &&
+	       fd_pread(journal, head, sizeof(head), 0) == sizeof(head) &&
+	       memcmp(head, spent, sizeof(spent)) == 0 &&
+	       fd_pread(fd, head, sizeof(SQLITE), 0) == sizeof(SQLITE) &&
+	       memcmp(head, SQLITE, sizeof(SQLITE)) == 0;
 }
 
 /* Whether the first byte of a page, its type, is another one. */
@@ -506,13 +566,15 @@ static bool is_partly_overwritten(struct judge *j, const struct change *c,
 	auto_close int now = changes_open(j->view->root, path, true, &ignored);
 	bool shorter = size < c->old.size;
 	bool in_place = size == c->old.size;
-	uint64_t at;
+	uint64_t at, kept;
 
 	if (old < 0 || now < 0)
 		return false;
-	for (at = 0; at < c->old.size && j->left && !o.new_nul; at += PIECE) {
-		ssize_t a = fd_read(old, x, sizeof(x));
-		ssize_t b = fd_read(now, y, sizeof(y));
+	kept = kept_size(old, c->old.size, now, size);
+	for (at = 0; at < kept && j->left && !o.new_nul; at += PIECE) {
+		size_t most = kept - at < PIECE ? (size_t)(kept - at) : PIECE;
+		ssize_t a = fd_read(old, x, most);
+		ssize_t b = fd_read(now, y, most);
 		size_t len = (size_t)(a < b ? a : b);
 
 		if (a <= 0 || b < 0)
@@ -592,7 +654,9 @@ static bool is_replaced(struct judge *j, const struct gitcopies *git,
 		return false;
 	if (c->old.size > LOSS_TEXT_MAX || side->size > LOSS_TEXT_MAX ||
 	    has_early_nul(old)) {
-		if (has_other_blocks(j, c, path, side->size))
+		if (is_spent_journal(j, c->path))
+			return false;
+		if (has_other_bytes(j, c, path, side->size))
 			return true;
 	} else if (changes_read(j->view->root, path, side->mode, true, &now,
 				&ignored) < 0 ||
@@ -808,7 +872,6 @@ void loss_judge(struct view *v, const char *path, struct losses *ret)
 		.losses = ret,
 		.left = LOSS_READ_MAX,
 	};
-	bool refs = false;
 	size_t i;
 
 	*ret = (struct losses){0};
@@ -818,7 +881,6 @@ void loss_judge(struct view *v, const char *path, struct losses *ret)
 	for (i = 0; i < v->count; i++) {
 		const struct change *c = v->items[i].change;
 
-		refs |= loss_refs_may_change(c);
 		if (is_deleted_repository(v, i))
 			v->items[i].loss = LOSS_NO_COPY;
 		if (S_ISREG(c->old.mode) && c->old.size &&
@@ -836,6 +898,5 @@ void loss_judge(struct view *v, const char *path, struct losses *ret)
 			v->items[i].in_git = true;
 		}
 	}
-	if (refs)
-		loss_refs_judge(v, path, ret);
+	loss_refs_judge(v, path, ret);
 }

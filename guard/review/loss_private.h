@@ -1,5 +1,5 @@
-/* loss_generated.c: files that tools make again; loss_refs.c: refs of the
- * project's repository that lose commits. */
+/* loss_generated.c: files that tools make again; loss_refs.c: refs of
+ * repositories that lose commits. */
 #ifndef GUARD_REVIEW_LOSS_PRIVATE_H
 #define GUARD_REVIEW_LOSS_PRIVATE_H
 
@@ -11,9 +11,8 @@
  * directory that tools fill. git: the repository, or NULL. */
 bool loss_generated(const struct changes_root *root,
 		    const struct gitcopies *git, const char *path);
-/* The change is of a file in .git that names commits. */
-bool loss_refs_may_change(const struct change *c);
-/* Adds the refs of the .git in the directory path that lose commits. */
+/* Adds the refs that lose commits: of each repository in the root, which is the
+ * directory path, of which a file that names commits has changed. */
 void loss_refs_judge(const struct view *v, const char *path,
 		     struct losses *ret);
 

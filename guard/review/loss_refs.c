@@ -7,13 +7,14 @@
 #include "base/text.h"
 #include "guard/review/loss_private.h"
 
-#define PACKED ".git/packed-refs"
-#define STASH_LOG ".git/logs/refs/stash"
+#define PACKED "packed-refs"
+#define STASH_LOG "logs/refs/stash"
 #define HEADS "refs/heads/"
 #define TAGS "refs/tags/"
 
 struct ref_judge {
 	const struct view *view;
+	const char *dir; /* ".git", "sub/.git" */
 	struct gitcopies *git;
 	struct losses *losses;
 	struct buf packed; /* of the run */
@@ -29,20 +30,39 @@ static void ref_judge_free(struct ref_judge *j)
 	gitcopies_free(&j->git);
 }
 
-bool loss_refs_may_change(const struct change *c)
+/* The length of the .git's path if the change is of a file in it that names
+ * commits; 0: of none. */
+static size_t find_dir(const struct change *c)
 {
-	return c->flags & CHANGE_GIT && (strcmp(c->path, ".git/HEAD") == 0 ||
-					 strcmp(c->path, PACKED) == 0 ||
-					 strcmp(c->path, STASH_LOG) == 0 ||
-					 path_below(c->path, ".git/refs"));
+	size_t end = path_part_end(c->path, ".git");
+	const char *rest = c->path + end;
+
+	if (!end || !(c->flags & CHANGE_GIT) || !*rest)
+		return 0;
+	rest++;
+	return strcmp(rest, "HEAD") == 0 || strcmp(rest, PACKED) == 0 ||
+			       strcmp(rest, STASH_LOG) == 0 ||
+			       path_below(rest, "refs")
+		       ? end
+		       : 0;
 }
 
-static void read_git_file(const struct view *v, const char *path, bool now,
+/* The change of a file of the repository, or NULL. */
+static const struct view_entry *find_change(const struct ref_judge *j,
+					    const char *name)
+{
+	auto_free char *path = path_join(j->dir, name);
+
+	return view_find(j->view, path);
+}
+
+static void read_git_file(const struct ref_judge *j, const char *name, bool now,
 			  struct buf *to)
 {
+	auto_free char *path = path_join(j->dir, name);
 	struct err ignored;
 
-	if (changes_read(v->root, path, S_IFREG, now, to, &ignored) < 0)
+	if (changes_read(j->view->root, path, S_IFREG, now, to, &ignored) < 0)
 		buf_clear(to);
 }
 
@@ -61,22 +81,22 @@ static void find_packed(struct buf *packed, const char *name, struct gitid *ret)
 static bool find_new_tip(struct ref_judge *j, const char *name,
 			 struct gitid *ret)
 {
-	auto_free char *path = mem_printf(".git/%s", name);
-	const struct view_entry *e = view_find(j->view, path);
+	const struct view_entry *e = find_change(j, name);
+	auto_free char *path = path_join(j->dir, name);
 	AUTO(buf) struct buf text = {0};
 
 	*ret = (struct gitid){""};
 	if (e && S_ISREG(e->change->now.mode)) {
-		read_git_file(j->view, path, true, &text);
+		read_git_file(j, name, true, &text);
 		/* HEAD is on a branch now: nothing of its own. */
 		return gittips_read_id(buf_text(&text), ret) ||
 		       strcmp(name, "HEAD") == 0;
 	}
 	if (!e && changes_exists(j->view->root, path))
 		return false;
-	if (e || view_find(j->view, PACKED))
+	if (e || find_change(j, PACKED))
 		find_packed(&j->packed, name, ret);
-	return e || view_find(j->view, PACKED);
+	return e || find_change(j, PACKED);
 }
 
 static int add_tip(void *arg, const char *name, const struct gitid *id,
@@ -106,14 +126,14 @@ static int add_tip(void *arg, const char *name, const struct gitid *id,
 static struct gitid find_fork(const struct ref_judge *j, const char *ref,
 			      const struct gitid *old, bool *ret_amended)
 {
-	auto_free char *path = mem_printf(".git/logs/%s", ref);
+	auto_free char *path = mem_printf("logs/%s", ref);
 	AUTO(buf) struct buf log = {0};
 	struct gitid known = {""};
 	bool started = false, is_new = false;
 	const char *line, *end;
 
 	*ret_amended = false;
-	read_git_file(j->view, path, true, &log);
+	read_git_file(j, path, true, &log);
 	for (line = buf_text(&log); *line; line = *end ? end + 1 : end) {
 		struct gitid from, to, onto;
 		const char *text;
@@ -154,19 +174,21 @@ static struct gitid find_fork(const struct ref_judge *j, const char *ref,
 
 /* --- texts --- */
 
-static void add_loss_ref(struct ref_judge *j, char *path, char *text,
+/* text, brief: owned by the list now */
+static void add_loss_ref(struct ref_judge *j, const char *name, char *text,
 			 char *brief)
 {
-	*VEC_ADD(&j->losses->refs) =
-		(struct loss_ref){.text = text, .brief = brief, .path = path};
+	*VEC_ADD(&j->losses->refs) = (struct loss_ref){
+		.text = text, .brief = brief, .path = path_join(j->dir, name)};
 }
 
 static int judge_ref(void *arg, const char *ref, const struct gitid *old,
 		     struct err *err)
 {
 	struct ref_judge *j = arg;
+	auto_free char *where = path_parent(j->dir);
 	const char *kind = "", *name = ref;
-	AUTO(buf) struct buf shown = {0};
+	AUTO(buf) struct buf in = {0}, shown = {0};
 	struct gitid tip, now;
 	bool amended = false;
 	size_t n;
@@ -184,42 +206,50 @@ static int judge_ref(void *arg, const char *ref, const struct gitid *old,
 	} else if (strcmp(name, "HEAD") == 0) {
 		kind = "detached ";
 	}
+	if (*where) {
+		text_escape_name(&in, where);
+		buf_add_text(&in, ": ");
+	}
 	text_escape_name(&shown, name);
 	if (!*now.hex) {
 		n = gitcopies_count_commits(j->git, old, j->tips.items,
 					    j->tips.count);
 		if (n)
-			add_loss_ref(
-				j, mem_printf(".git/%s", ref),
-				mem_printf(
-					"%s%s %s: no ref reaches its last %s",
-					kind, buf_text(&shown),
-					strcmp(name, "HEAD") == 0
-						? "was left"
-						: "was deleted",
-					text_count(n, "commit")),
-				mem_printf("%s deleted", buf_text(&shown)));
+			add_loss_ref(j, ref,
+				     mem_printf("%s%s%s %s: no ref reaches its "
+						"last %s",
+						buf_text(&in), kind,
+						buf_text(&shown),
+						strcmp(name, "HEAD") == 0
+							? "was left"
+							: "was deleted",
+						text_count(n, "commit")),
+				     mem_printf("%s%s deleted", buf_text(&in),
+						buf_text(&shown)));
 		return 0;
 	}
 	if (!gitcopies_has(j->git, &now))
 		now = find_fork(j, ref, old, &amended);
 	if (!*now.hex) {
-		add_loss_ref(j, mem_printf(".git/%s", ref),
-			     mem_printf("%s%s points to another commit, and "
+		add_loss_ref(j, ref,
+			     mem_printf("%s%s%s points to another commit, and "
 					"the run has no log of it",
-					kind, buf_text(&shown)),
-			     mem_printf("%s moved", buf_text(&shown)));
+					buf_text(&in), kind, buf_text(&shown)),
+			     mem_printf("%s%s moved", buf_text(&in),
+					buf_text(&shown)));
 		return 0;
 	}
 	n = gitcopies_count_commits(j->git, old, &now, 1) + amended;
 	if (n)
-		add_loss_ref(j, mem_printf(".git/%s", ref),
-			     mem_printf("%s%s %s %s", kind, buf_text(&shown),
+		add_loss_ref(j, ref,
+			     mem_printf("%s%s%s %s %s", buf_text(&in), kind,
+					buf_text(&shown),
 					strcmp(now.hex, tip.hex) == 0
 						? "moved back by"
 						: "was rewritten without",
 					text_count(n, "commit")),
-			     mem_printf("%s -%zu", buf_text(&shown), n));
+			     mem_printf("%s%s -%zu", buf_text(&in),
+					buf_text(&shown), n));
 	return 0;
 }
 
@@ -230,10 +260,10 @@ static void judge_stash(struct ref_judge *j)
 	const char *line, *end;
 	size_t n = 0;
 
-	if (!view_find(j->view, STASH_LOG))
+	if (strcmp(j->dir, ".git") != 0 || !find_change(j, STASH_LOG))
 		return;
-	read_git_file(j->view, STASH_LOG, false, &old);
-	read_git_file(j->view, STASH_LOG, true, &now);
+	read_git_file(j, STASH_LOG, false, &old);
+	read_git_file(j, STASH_LOG, true, &now);
 	for (line = buf_text(&old); *line; line = *end ? end + 1 : end) {
 		struct gitid id;
 
@@ -244,25 +274,47 @@ static void judge_stash(struct ref_judge *j)
 			n++;
 	}
 	if (n)
-		add_loss_ref(j, mem_strdup(STASH_LOG),
+		add_loss_ref(j, STASH_LOG,
 			     mem_printf("the stash lost %zu %s", n,
 					n == 1 ? "entry" : "entries"),
 			     mem_printf("stash -%zu", n));
 }
 
-void loss_refs_judge(const struct view *v, const char *path, struct losses *ret)
+/* dir: the path of a .git in the root, which is the directory path */
+static void judge_repository(const struct view *v, const char *path,
+			     const char *dir, struct losses *ret)
 {
-	AUTO(ref_judge) struct ref_judge j = {.view = v, .losses = ret};
-	const struct view_entry *all = view_find(v, ".git");
+	AUTO(ref_judge)
+	struct ref_judge j = {.view = v, .losses = ret, .dir = dir};
+	const struct view_entry *all = view_find(v, dir);
+	auto_free char *below = path_parent(dir);
+	auto_free char *tree = path_join(path, below);
 	struct err err;
 
 	/* A repository that is gone is a critical risk of its own. */
 	if ((all && !all->change->now.mode) ||
-	    gitcopies_open(path, true, &j.git, &err) <= 0)
+	    gitcopies_open(tree, true, &j.git, &err) <= 0)
 		return;
-	read_git_file(v, PACKED, view_find(v, PACKED) != NULL, &j.packed);
+	read_git_file(&j, PACKED, find_change(&j, PACKED) != NULL, &j.packed);
 	if (gitcopies_each_ref(j.git, add_tip, &j, &err) < 0 ||
 	    gitcopies_each_ref(j.git, judge_ref, &j, &err) < 0)
 		return;
 	judge_stash(&j);
+}
+
+void loss_refs_judge(const struct view *v, const char *path, struct losses *ret)
+{
+	auto_free char *last = NULL;
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		const char *changed = v->items[i].change->path;
+		size_t len = find_dir(v->items[i].change);
+
+		if (!len || (last && path_below(changed, last)))
+			continue;
+		free(last);
+		last = mem_strndup(changed, len);
+		judge_repository(v, path, last, ret);
+	}
 }

@@ -85,7 +85,7 @@ dropped
 # changes: each on files of its own, all in one run.
 mkdir parts
 cat >.git/fill.py <<'FILL'
-import os, random, sqlite3
+import os, random, sqlite3, tarfile, zipfile
 random.seed(1)
 for d in ["parts/" + k + n for k in ["lost", "kept"] for n in "0123456789"]:
     os.makedirs(d, exist_ok=True)
@@ -103,6 +103,20 @@ for d in ["parts/" + k + n for k in ["lost", "kept"] for n in "0123456789"]:
     db.execute("create table t (a, b)")
     db.executemany("insert into t values (?, ?)",
                    [(i, "x" * 99) for i in range(500)])
+    db.commit()
+    db.close()
+    with zipfile.ZipFile(d + "/a.zip", "w") as z:
+        for name in "abc":
+            z.writestr(name, random.randbytes(900))
+    with tarfile.open(d + "/a.tar", "w") as t:
+        t.add(d + "/photo")
+    with open(d + "/small", "wb") as f:
+        f.write(bytes(9) + random.randbytes(400))
+    db = sqlite3.connect(d + "/persist.db")
+    db.execute("pragma journal_mode = persist")
+    db.execute("create table t (a, b)")
+    db.executemany("insert into t values (?, ?)",
+                   [(i, "x" * 50) for i in range(200)])
     db.commit()
     db.close()
     with open(d + "/.env", "w") as f:
@@ -124,6 +138,9 @@ head -c 6000 /dev/zero | over lost4/rows.db 8192
 head -c 16384 /dev/zero | over lost2/wal.db 8192
 yes | head -c 9000 | over lost3/wal.db 8000
 head -c 50 /dev/zero | over lost5/text 100
+head -c 300 /dev/zero | over lost6/a.zip 1000
+head -c 3000 /dev/zero | over lost7/a.tar 1000
+head -c 100 /dev/zero | over lost8/small 200
 yes '' | head -c 90 | over lost6/text 1000
 truncate -s 4000 lost7/text
 head -n 150 lost8/text >x
@@ -144,6 +161,17 @@ db = sqlite3.connect("kept6/wal.db")
 db.executemany("insert into t values (?, ?)", [(i, "z" * 9000) for i in range(9)])
 db.execute("delete from t where a < 60")
 db.commit()'
+python3 -c 'import random, sqlite3, tarfile, zipfile
+with zipfile.ZipFile("kept5/a.zip", "a") as z:
+    z.writestr("d", random.randbytes(9000))
+with tarfile.open("kept5/a.tar", "a") as t:
+    t.add("kept5/small")
+with open("kept5/small", "ab") as f:
+    f.write(random.randbytes(900))
+db = sqlite3.connect("kept5/persist.db")
+db.execute("pragma journal_mode = persist")
+db.executemany("insert into t values (?, ?)", [(i, "y" * 50) for i in range(200)])
+db.commit()'
 cp kept6/photo kept6/copy; head -c 3000 /dev/zero | over kept6/photo 99
 cat kept7/photo >x; cat x >kept7/photo; touch kept7/text
 printf 199 | over kept8/text 0
@@ -159,7 +187,7 @@ python3 .git/fill.py
 echo ign/ >>.git/info/exclude
 verdict 'sh .git/parts.sh'
 is "$(sed -n 1p "$T/verdict")" \
-	' !! 17 files overwritten in part, no other copy: parts/ (17)' \
+	' !! 20 files overwritten in part, no other copy: parts/ (20)' \
 	'parts of only copies that are overwritten in place are lost'
 guard diff --full --no-pager >"$T/diff" 2>/dev/null
 is "$(grep '  !! overwritten in part, no other copy' "$T/diff" |
@@ -167,7 +195,7 @@ is "$(grep '  !! overwritten in part, no other copy' "$T/diff" |
 	'lost0 lost1 lost2 lost3 lost4 lost5 lost6 lost7 lost8 lost9 ' \
 	'each of them is named in lists, and no ordinary change is'
 gives 1 'apply -y asks for them' guard apply -y "$run"
-says "$err" 'needs your consent: 17 files have no other copy'
+says "$err" 'needs your consent: 20 files have no other copy'
 gives 1 'for a single one, too' guard apply -y "$run" parts/lost5
 says "$err" 'would be overwritten in part, and has no other copy'
 gives 0 'not for the others' guard apply -y "$run" parts/kept1 parts/kept5
@@ -214,6 +242,12 @@ is "$(cat "$T/verdict")" \
 dropped
 verdict 'mv ~/photos ~/pictures'
 is "$(cat "$T/verdict")" '' 'what was moved there is not lost'
+dropped
+
+verdict 'rm -rf nested/.git; git init -q nested'
+is "$(cat "$T/verdict")" \
+	'  ! nested: main was deleted: no ref reaches its last 1 commit' \
+	'another repository in place of a nested one is named'
 dropped
 
 verdict 'rm -rf nested/file'
