@@ -180,6 +180,12 @@ static bool is_word_character(uint32_t c)
  * with so many bytes around it. */
 #define PART_AROUND 256
 
+/* An ASCII character that is in no part. */
+static bool ends_part(unsigned char c)
+{
+	return !isalnum(c) && !strchr("._-/", c);
+}
+
 /* Letters of a part, by kind. */
 struct text_letters {
 	size_t latin, twins, styled, others;
@@ -202,12 +208,15 @@ static void count_letter(struct text_letters *to, uint32_t c)
 static bool part_deceives(const unsigned char *p, size_t len, size_t at,
 			  size_t *ret_end)
 {
-	size_t i = at > PART_AROUND ? at - PART_AROUND : 0, n;
+	const size_t least = at > PART_AROUND ? at - PART_AROUND : 0;
 	struct text_letters part = {0};
 	bool latin = false, reached = false, passed = false;
+	size_t i = at, n;
 	uint32_t c;
 
 	*ret_end = at + 1;
+	while (i > least && (p[i - 1] >= 0x80 || !ends_part(p[i - 1])))
+		i--;
 	if (len - at > PART_AROUND)
 		len = at + PART_AROUND;
 	for (; i < len; i += n) {
@@ -223,7 +232,7 @@ static bool part_deceives(const unsigned char *p, size_t len, size_t at,
 		}
 		n += !n;
 		passed |= reached;
-		if (p[i] >= 0x80 || !strchr("._-/", p[i])) {
+		if (p[i] >= 0x80 || ends_part(p[i])) {
 			if (reached)
 				break;
 			latin = false;
@@ -259,6 +268,21 @@ bool text_has_lookalikes(const void *data, size_t len)
 void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
 {
 	text_escape_part(to, data, len, 0, len, keep_lines);
+}
+
+/* "<U+0410>": a text may have millions of them. */
+static void add_code_point(struct buf *to, uint32_t c)
+{
+	char text[sizeof("<U+10FFFF>")] = "<U+";
+	int bits = c > 0xfffff ? 24 : c > 0xffff ? 20 : 16;
+	size_t len = 3;
+
+	while (bits) {
+		bits -= 4;
+		text[len++] = "0123456789ABCDEF"[c >> bits & 15];
+	}
+	text[len++] = '>';
+	buf_add(to, text, len);
 }
 
 void text_escape_part(struct buf *to, const void *data, size_t all, size_t at,
@@ -300,7 +324,7 @@ void text_escape_part(struct buf *to, const void *data, size_t all, size_t at,
 			buf_printf(to, "\\x%02x", (unsigned int)c);
 		else if (text_is_invisible(c) ||
 			 (deceives && i < judged && is_lookalike(c)))
-			buf_printf(to, "<U+%04X>", (unsigned int)c);
+			add_code_point(to, c);
 		else
 			buf_add(to, p + i, n);
 		i += n;
