@@ -2,7 +2,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-/* version.h of libgit2 1.9 needs the macros of common.h. */
+/* version.h of libgit2 1.9 uses macros of common.h, and does not include it. */
+#include <git2/common.h>
 #include <git2/version.h>
 
 static const struct library libraries[LIBRARY_COUNT] = {
