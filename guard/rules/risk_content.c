@@ -72,8 +72,10 @@ bool risk_is_defined(const char *list, const char *word)
 
 	for (i = 0; i < l->count; i++)
 		if (strcmp(l->items[i].rule.id, list) == 0)
-			return risk_condition_holds(
-				&l->items[i].conditions.items[0], false, &line);
+			return strlen(word) <= RISK_LINE_MAX &&
+			       risk_condition_holds(
+				       &l->items[i].conditions.items[0], false,
+				       &line);
 	return false;
 }
 

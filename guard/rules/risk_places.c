@@ -70,22 +70,7 @@ bool risk_is_venv_part(const char *path)
 /* Where a Python is that a run cannot have made. */
 static bool is_machine_path(const char *path)
 {
-	static const char *const tops[] = {"/usr/", "/bin", "/opt/",
-					   "/nix/store/", NULL};
-	static const char *const managers[] = {
-		"/.pyenv/versions/", "/.local/share/uv/python/",
-		"/.asdf/installs/",  "/.local/share/mise/installs/",
-		"/miniconda3/",	     "/anaconda3/",
-		"/miniforge3/",	     NULL};
-	const char *const *at;
-
-	for (at = tops; *at; at++)
-		if (strncmp(path, *at, strlen(*at)) == 0)
-			return !strstr(path, "..");
-	for (at = managers; *path == '/' && *at; at++)
-		if (strstr(path, *at))
-			return !strstr(path, "..");
-	return false;
+	return !strstr(path, "..") && risk_is_defined("machine-pythons", path);
 }
 
 /* A pyvenv.cfg whose Python is the machine's. Python ends a line at a lone CR,

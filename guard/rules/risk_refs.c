@@ -85,7 +85,8 @@ struct ref_source {
 	bool prose; /* names behind "@" */
 	/* The command: its program was read, and what follows. */
 	bool variable, value; /* the word: begins with one, stands behind "=" */
-	bool program, reader, file, module, dir, enter, scripts;
+	bool program, reader, file, module, dir, enter, scripts, targets;
+	bool compiles; /* -c checks the file */
 	bool dirs; /* the value is that of PATH */
 	bool loop; /* "for" */
 	char *looped; /* the directory of its names */
@@ -363,6 +364,7 @@ static void begin_command(struct ref_source *src)
 		src->named = NULL;
 	src->program = src->reader = src->file = src->module = false;
 	src->dir = src->enter = src->scripts = src->dirs = src->loop = false;
+	src->targets = src->compiles = false;
 }
 
 /* Whether the path is a file that the command executes, or is to read. role: it
@@ -389,10 +391,10 @@ static bool try_word(struct ref_source *src, const char *word, bool role)
 {
 	/* What an interpreter, or a manager of settings, adds to a name. */
 	static const char *const ends[] = {
-		".js",	       ".mjs",	      ".cjs",	      ".ts",
-		".py",	       ".sh",	      ".rb",	      "/index.js",
-		"/.envrc",     "/action.yml", "/action.yaml", "/__main__.py",
-		"/__init__.py"};
+		".js",		".mjs",	       ".cjs",	       ".ts",
+		".py",		".sh",	       ".rb",	       "/index.js",
+		"/.envrc",	"/action.yml", "/action.yaml", "/__main__.py",
+		"/__init__.py", "/main.go"};
 	const char *home = src->s->tree->home;
 	bool any = false;
 	size_t i, k;
@@ -458,6 +460,8 @@ static void take_program(struct ref_source *src, const char *word)
 		src->named = path_dir;
 	}
 	src->enter = strcmp(name, "cd") == 0;
+	src->targets = strcmp(name, "make") == 0;
+	src->compiles = risk_is_defined("compilers", name);
 	src->loop = strcmp(name, "for") == 0;
 	src->module =
 		src->code && src->rule->level == RISK_CRITICAL &&
@@ -466,32 +470,66 @@ static void take_program(struct ref_source *src, const char *word)
 
 static void search_line(struct ref_source *src, const char *line);
 
-/* A script of package.json that npm runs by its name. */
-static void take_script(struct ref_source *src, const char *name)
+/* Searches the commands of a script of package.json, or of a makefile's target.
+ */
+static void search_target(struct ref_source *src, const char *path, bool now,
+			  const char *name)
 {
 	const struct risk_tree *tree = src->s->tree;
+	const bool make = src->targets;
 	auto_free char *place = mem_printf("scripts.%s", name);
-	size_t bases = src->bases.count, i, k;
+	AUTO(risk_lines) struct risk_lines lines = {0};
+	AUTO(buf) struct buf bytes = {0};
+	const size_t len = strlen(name);
+	bool in = false, joined = false;
+	struct err ignored;
+	size_t i;
 
-	begin_command(src);
-	src->depth++;
-	for (i = 0; src->depth <= DEPTH_MAX && i < 2 * bases; i++) {
-		auto_free char *path =
-			path_join(src->bases.items[i / 2], "package.json");
-		AUTO(risk_lines) struct risk_lines lines = {0};
-		AUTO(buf) struct buf bytes = {0};
-		struct err ignored;
+	if (!tree->read(tree->arg, path, now, &bytes) ||
+	    risk_lines_parse(make ? SETTINGS_MAKE : SETTINGS_JSON, &bytes,
+			     &lines, &ignored) <= 0)
+		return;
+	for (i = 0; i < lines.count; i++) {
+		const struct risk_line *line = &lines.items[i];
+		const char *text = line->text;
 
-		if (tree->read(tree->arg, path, i % 2, &bytes) &&
-		    risk_lines_parse(SETTINGS_JSON, &bytes, &lines, &ignored) >
-			    0)
-			for (k = 0; k < lines.count; k++)
-				if (strcmp(lines.items[k].path, place) == 0)
-					search_line(src, lines.items[k].text);
+		if (!make) {
+			in = strcmp(line->path, place) == 0;
+		} else if (*text && !*line->path) {
+			in = strncmp(text, name, len) == 0 &&
+			     text[len + strspn(text + len, " \t")] == ':';
+			continue;
+		}
+		if (!in)
+			continue;
+		if (!joined)
+			begin_command(src);
+		search_line(src, text + strspn(text, "@+-"));
+		joined = path_ends(text, "\\");
 	}
+}
+
+/* npm runs a script by its name, make a target. */
+static void take_target(struct ref_source *src, const char *name)
+{
+	static const char *const files[] = {"package.json", "Makefile",
+					    "makefile", "GNUmakefile"};
+	const size_t bases = src->bases.count;
+	const bool make = src->targets;
+	size_t i, k;
+
+	src->depth++;
+	for (i = 0; src->depth <= DEPTH_MAX && i < 2 * bases; i++)
+		for (k = make; k < (make ? ARRAY_SIZE(files) : 1); k++) {
+			auto_free char *path =
+				path_join(src->bases.items[i / 2], files[k]);
+
+			src->targets = make;
+			search_target(src, path, i % 2, name);
+		}
 	src->depth--;
 	begin_command(src);
-	take_program(src, name);
+	take_program(src, make ? "make" : name);
 }
 
 /* A file that a program loads, "./x". A program of a routine command loads the
@@ -523,7 +561,15 @@ static void take_word(struct ref_source *src, const char *word)
 	}
 	if (src->scripts && strncmp(word, "run", 3) != 0 && *word != '-' &&
 	    !strpbrk(word, "/.")) {
-		take_script(src, word);
+		take_target(src, word);
+		return;
+	}
+	if (src->targets && *word && !src->value) {
+		if (src->enter)
+			(void)try_word(src, word, false);
+		else if (*word != '-')
+			take_target(src, word);
+		src->enter = strcmp(word, "-C") == 0;
 		return;
 	}
 	if (src->looped && !*word && (first || src->file))
@@ -531,8 +577,12 @@ static void take_word(struct ref_source *src, const char *word)
 	src->module |= src->file && strcmp(word, "-m") == 0;
 	src->file &= !risk_is_defined("checks", word);
 	src->file |= strcmp(word, "-f") == 0 || (first && !*word);
-	if (src->file && strcmp(word, "-c") == 0)
-		begin_command(src);
+	if (src->file && strcmp(word, "-c") == 0) {
+		if (src->compiles)
+			src->file = false;
+		else
+			begin_command(src);
+	}
 	/* A variable may be any program. */
 	src->program |= first && !*word;
 	if (!*word || *word == '-' || (src->reader && !src->reads) ||
@@ -817,6 +867,9 @@ static void search_file(struct ref_search *s, const struct searched *f,
 			bool now)
 {
 	auto_free char *dir = path_parent(f->path);
+	const char *git = strstr(f->path, "/.git/");
+	auto_free char *work =
+		git ? mem_strndup(f->path, (size_t)(git - f->path)) : NULL;
 	struct ref_source src = {.s = s,
 				 .path = f->path,
 				 .by = f->by,
@@ -833,11 +886,16 @@ static void search_file(struct ref_search *s, const struct searched *f,
 	    risk_has_nul(&bytes))
 		return;
 	names_add(&src.bases, dir);
-	/* A package's scripts run in its directory. */
-	if (f->as != AS_NPM)
+	/* A package's scripts run in its directory, and the hooks of a nested
+	 * repository in its work tree. */
+	if (work && strcmp(work, s->tree->root) != 0 &&
+	    path_below(work, s->tree->root)) {
+		names_add(&src.bases, work);
+	} else if (f->as != AS_NPM) {
 		names_add(&src.bases, s->tree->root);
-	if (f->as != AS_NPM && s->top && strcmp(s->top, s->tree->root) != 0)
-		names_add(&src.bases, s->top);
+		if (s->top && strcmp(s->top, s->tree->root) != 0)
+			names_add(&src.bases, s->top);
+	}
 	search_bytes(&src, f->name, f->as, &bytes);
 	names_free(&src.bases);
 	free(src.looped);

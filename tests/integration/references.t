@@ -273,6 +273,38 @@ for f in parts/one loop/two dots/three.sh; do
 	want '!!' $f .git/hooks/pre-merge-commit
 done
 
+# --- a target of make, a package of Go, a nested repository, syntax checks ---
+script t/recipe t/below/mine t/other t/nested/gh/pre-push
+plain t/go/main.go t/check.rb t/check.pl t/inline.sh
+put t/Makefile <<'END'
+checks: a.c
+	@t/recipe
+
+others:
+	t/other
+END
+mv t/Makefile GNUmakefile
+printf 'all:\n\t./mine\n' >t/below/Makefile
+git init -q t/nested 2>/dev/null
+git -C t/nested config core.hooksPath gh
+put .git/hooks/post-applypatch <<'END'
+#!/bin/sh
+make -s V=1 checks
+make -C t/below all
+go run ./t/go
+ruby -c t/check.rb
+perl -wc t/check.pl
+sh -c '. t/inline.sh'
+END
+chmod +x .git/hooks/post-applypatch
+for f in recipe below/mine go/main.go inline.sh; do
+	want '!!' t/$f .git/hooks/post-applypatch
+done
+want '!!' t/nested/gh/pre-push t/nested/.git/config
+want '' t/other ''
+want '' t/check.rb ''
+want '' t/check.pl ''
+
 # --- start files of the home ---
 home_wants() {
 	# shellcheck disable=SC2088 # as it is shown
@@ -350,7 +382,7 @@ while IFS= read -r line; do
 	is "$(grep -x "[!]*$tab$path" "$T/marks")" "$mark$tab$path" \
 		"$path is marked '$mark' for ${by:-nothing}"
 	case $path in
-	agent/* | gh/dir/* | parts/* | loop/* | dots/*) ;;
+	agent/* | */gh/* | gh/dir/* | parts/* | loop/* | dots/*) ;;
 	*) is "$(grep -x "[!]*$tab$path.twin" "$T/marks")" "$tab$path.twin" \
 		"$path.twin is not marked" ;;
 	esac
