@@ -25,8 +25,29 @@ static bool is_joined_script(uint32_t c)
 	       (c >= 0x1780 && c <= 0x18af);
 }
 
-/* Whether an invisible character belongs to its neighbors. */
-static bool is_in_place(uint32_t c, uint32_t before, uint32_t after)
+static bool is_ideograph(uint32_t c)
+{
+	return (c >= 0x3400 && c <= 0x9fff) || (c >= 0xf900 && c <= 0xfaff) ||
+	       (c >= 0x20000 && c <= 0x3ffff);
+}
+
+static bool is_right_to_left(uint32_t c)
+{
+	return (c >= 0x590 && c <= 0x8ff) || (c >= 0xfb1d && c <= 0xfefc);
+}
+
+/* Scripts without blanks between words: Thai to Tibetan, Burmese, Khmer, Tai.
+ */
+static bool is_unspaced_script(uint32_t c)
+{
+	return (c >= 0xe00 && c <= 0x109f) || (c >= 0x1780 && c <= 0x17ff) ||
+	       (c >= 0x1950 && c <= 0x19df) || (c >= 0x1a20 && c <= 0x1aaf);
+}
+
+/* Whether an invisible character belongs to its neighbors. letter: the last
+ * one in front of it, perhaps with marks and digits in between. */
+static bool is_in_place(uint32_t c, uint32_t letter, uint32_t before,
+			uint32_t after)
 {
 	switch (c) {
 	case 0xfe0e:
@@ -38,8 +59,23 @@ static bool is_in_place(uint32_t c, uint32_t before, uint32_t after)
 		       is_joined_script(before);
 	case 0x200c:
 		return is_joined_script(before);
+	case 0x61c:
+	case 0x200e:
+	case 0x200f:
+		return (is_right_to_left(letter) || is_right_to_left(after)) &&
+		       !text_is_invisible(before);
+	case 0x200b:
+		return is_unspaced_script(before) || is_unspaced_script(after);
+	case 0x180e:
+		/* Perhaps behind the form of a letter. */
+		return before >= 0x180b && before <= 0x18aa && before != c;
 	default:
-		return false;
+		/* Forms of a letter. */
+		return (c >= 0x180b && c <= 0x180f && before >= 0x1820 &&
+			before <= 0x18aa) ||
+		       (((c >= 0xfe00 && c <= 0xfe02) ||
+			 (c >= 0xe0100 && c <= 0xe01ef)) &&
+			is_ideograph(before));
 	}
 }
 
@@ -67,7 +103,7 @@ struct hidden {
 
 static struct hidden find_hidden(const char *text, size_t len)
 {
-	uint32_t before = 0, c, after;
+	uint32_t letter = 0, before = 0, c, after;
 	struct hidden found = {0};
 	size_t flags = 0, i, n;
 
@@ -93,8 +129,11 @@ static struct hidden find_hidden(const char *text, size_t len)
 			if (i + n >= len ||
 			    !text_decode(text + i + n, len - i - n, &after))
 				after = 0;
-			if (!found.invisible && !is_in_place(c, before, after))
+			if (!found.invisible &&
+			    !is_in_place(c, letter, before, after))
 				found.invisible = c;
+		} else if (c >= 0xa0 || isalpha((int)c)) {
+			letter = c;
 		}
 		before = c;
 	}
@@ -435,8 +474,11 @@ static bool has_bad_line(const char *path, const struct buf *old,
 	AUTO(buf) struct buf copy = {0};
 	struct risk_line line = {0};
 	bool marked = buf_has(&text, "://") || buf_has(&text, KEY_BEGIN);
+	size_t lines = 0;
 
-	while (at < end && !broken[0].rule) {
+	/* A file that takes too long is not examined: risk.c says so. */
+	while (at < end && !broken[0].rule &&
+	       (lines++ % RISK_LINES_OF_TIME || !risk_is_late())) {
 		const unsigned char *stop;
 
 		if (at >= feed)
@@ -474,6 +516,8 @@ static void judge_lines(const char *path, const struct buf *old,
 		struct broken broken[LINE_RULES + 1];
 		size_t k;
 
+		if (i % RISK_LINES_OF_TIME == 0 && risk_is_late())
+			return;
 		judge_line(path, &after.items[i], broken);
 		if (!broken[0].rule)
 			continue;

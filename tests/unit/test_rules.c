@@ -611,6 +611,12 @@ static void text_that_deceives_is_known_by_its_bytes(void **state)
 		{"a", "x\n", "a\u200db\n", "text-invisible"},
 		{"a", "x\n", "\u2764\ufe0f\ufe0f\n", "text-invisible"},
 		{"a", "x\n", "x\n\ufeffy\n", "text-invisible"},
+		/* Those of a script beside letters of another one. */
+		{"a", "x\n", "ad\u200fmin // \u0645\n", "text-invisible"},
+		{"a", "x\n", "\u0645\u202e\u0645\n", "text-invisible"},
+		{"a", "x\n", "a\ufe00\n", "text-invisible"},
+		{"a", "x\n", "\u845b\U000e0100\U000e0101\n", "text-invisible"},
+		{"a", "x\n", "a\u180b\n", "text-invisible"},
 		/* Tags without an end, without a flag, or more than a flag's */
 		{"a", "x\n", "\U0001f3f4" TAGS_GBENG "\n", "text-invisible"},
 		{"a", "x\n", TAGS_GBENG TAG_END "\n", "text-invisible"},
@@ -643,6 +649,14 @@ static void text_that_deceives_is_known_by_its_bytes(void **state)
 		 NULL},
 		{"a", "x\n", "\u0646\u0645\u06cc\u200c\u062e\n", NULL},
 		{"a", "x\n", "\u0915\u094d\u200d\u0937\n", NULL},
+		/* What scripts use: variants of ideographs, directions, ends of
+		 * words, forms of letters. */
+		{"a", "x\n", "\u845b\U000e0100\u98fe\ufe00\n", NULL},
+		{"a", "x\n", "\u0645\u0631\u062d! 1\u200f x\n", NULL},
+		{"a", "x\n", "C++\u200e \u05e9\u200e\n", "text-invisible"},
+		{"a", "x\n", "\u0e44\u0e17\u0e22\u200bapi\n", NULL},
+		{"a", "x\n", "api\u200b\u1000\n", NULL},
+		{"a", "x\n", "\u182d\u180b\u180e\u1820\n", NULL},
 		{"a", "a\u200bb\n", "a\u200bb\nc\n", NULL},
 		{"a", NULL, "f\ufffdr\n", NULL},
 		{"a", "a\r\nb\r\n", "a\r\nb\r\nc\n", NULL},
