@@ -99,7 +99,8 @@ static void judge_generated(const struct risk_file *f,
 
 	if (rule && rule->level > RISK_NOTE &&
 	    (was_file ? risk_has_other_bytes(f)
-		      : risk_always_runs(f->path) || is_bin_link(f)))
+		      : (risk_always_runs(f->path) && !risk_is_setuptools(f)) ||
+				is_bin_link(f)))
 		/* Each new environment has such files. */
 		risk_add(r, rule, was_file ? RISK_NONE : RISK_HIGH);
 	else if (was_file && !S_ISDIR(f->now_mode) &&

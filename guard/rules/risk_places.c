@@ -206,6 +206,33 @@ void risk_judge_typed(const struct risk_file *f, struct risks *ret)
 	risk_add(ret, &rule, RISK_NONE);
 }
 
+bool risk_is_setuptools(const struct risk_file *f)
+{
+	/* By version. */
+	static const char *const defaults[] = {"local", "stdlib"};
+	AUTO(buf) struct buf text = {0};
+	size_t i;
+
+	if (strcmp(path_name(f->path), "distutils-precedence.pth") != 0 ||
+	    !f->read(f->arg, true, &text) || risk_has_nul(&text))
+		return false;
+	while (text.len && strchr(" \n", text.data[text.len - 1]))
+		text.len--;
+	(void)buf_text(&text);
+	for (i = 0; i < ARRAY_SIZE(defaults); i++) {
+		auto_free char *known = mem_printf(
+			"import os; var = 'SETUPTOOLS_USE_DISTUTILS'; "
+			"enabled = os.environ.get(var, '%s') == 'local'; "
+			"enabled and "
+			"__import__('_distutils_hack').add_shim();",
+			defaults[i]);
+
+		if (strcmp(known, buf_text(&text)) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* A .pth file of paths, or of setuptools, virtualenv or pip. */
 static bool is_venv_pth(const struct risk_file *f, const char *name)
 {

@@ -259,6 +259,8 @@ void risk_judge_typed(const struct risk_file *f, struct risks *ret);
  * name, or of pip in it. The project itself is none. Reads the files that
  * Python or PATH would run. */
 bool risk_in_new_venv(const struct risk_file *f);
+/* The .pth file that setuptools installs, with exactly its text. */
+bool risk_is_setuptools(const struct risk_file *f);
 
 /* --- risk_text.c --- */
 

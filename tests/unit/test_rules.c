@@ -17,6 +17,12 @@
 #undef fail
 #include <cmocka.h>
 
+#define DISTUTILS_PTH                                                          \
+	".venv/lib/python3.11/site-packages/distutils-precedence.pth"
+#define DISTUTILS_TEXT                                                         \
+	"import os; var = 'SETUPTOOLS_USE_DISTUTILS'; enabled = "              \
+	"os.environ.get(var, 'local') == 'local'; enabled and "                \
+	"__import__('_distutils_hack').add_shim();"
 #define FILE_MODE (S_IFREG | 0644)
 
 struct sides {
@@ -497,6 +503,9 @@ static void settings_are_judged_by_their_keys(void **state)
 		 "git-submodule"},
 		{".gitattributes", "", "*.c filter=x\n", "git-filter"},
 		{"lib/a.pth", NULL, "import x\n", "language-start"},
+		{DISTUTILS_PTH, NULL, DISTUTILS_TEXT " \n", NULL},
+		{DISTUTILS_PTH, NULL, DISTUTILS_TEXT " import x\n",
+		 "language-start"},
 		{"tool/settings.json", "{}",
 		 "{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}",
 		 "shape-command"},
