@@ -18,6 +18,7 @@
 #include "guard/state/storing.h"
 #include "guard/state/unstored.h"
 #include "guard/state/usage.h"
+#include "guard/retention/backups.h"
 #include "guard/retention/retire.h"
 #include "guard/retention/settings.h"
 #include "guard/run/run.h"
@@ -227,7 +228,7 @@ static int take_dir_snapshot(const struct dir_snapshot *d, const char *path,
 			     uint64_t *ret_seq, struct err *err)
 {
 	struct run *run = d->run;
-	const char *skip[] = {d->state->path, NULL};
+	AUTO(mem_list) char **skip = backups_private_paths(d->state, path);
 	AUTO(snapshot) struct snapshot snapshot = {0};
 	atomic_bool foreign = false;
 	auto_free char *cache = NULL;
@@ -269,7 +270,7 @@ static int take_dir_snapshot(const struct dir_snapshot *d, const char *path,
 			.run_id = d->after ? NULL : run->session.id,
 			.command = d->after ? NULL : run->session.command,
 			.moved_since = d->start,
-			.skip = skip,
+			.skip = (const char *const *)skip,
 			.skip_prefix = TRANSACTION_STAGING_PREFIX,
 			.foreign = &foreign,
 			.progress = save_progress,

@@ -25,6 +25,7 @@
 #include "guard/state/report.h"
 #include "guard/state/reserve.h"
 #include "guard/state/storing.h"
+#include "guard/retention/backups.h"
 #include "guard/retention/retire.h"
 #include "guard/run/run.h"
 #include "guard/timeline/timeline.h"
@@ -648,14 +649,16 @@ static int store_writable(struct run *run, struct store *store,
 			  const char *path, bool after, struct err *err)
 {
 	struct agent_place *home = find_shared(run->agent, path);
-	const char *skip[] = {run->context.state.path, NULL};
+	AUTO(mem_list)
+	char **skip = backups_private_paths(&run->context.state, path);
 	const char *reason = after  ? home ? AGENT_REASON_AFTER : "post-rw"
 			     : home ? AGENT_REASON_BEFORE
 				    : "pre-rw";
 	uint64_t seq;
 
 	if (home_versions_store_dir(&run->context.state, &run->session, store,
-				    path, skip, reason, &seq, err) < 0)
+				    path, (const char *const *)skip, reason,
+				    &seq, err) < 0)
 		return -err->num;
 	if (home && after)
 		compare_home(run, store, home->item->value, home->before, seq);

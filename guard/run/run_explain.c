@@ -12,6 +12,7 @@
 #include "guard/agent/agent.h"
 #include "guard/agent/redactions.h"
 #include "guard/change/live.h"
+#include "guard/retention/backups.h"
 #include "guard/run/run.h"
 #include "overlay/mount.h"
 
@@ -44,6 +45,9 @@ static const char *rule_of_view(const struct explainer *e,
 {
 	const struct agent_place *own = agent_place_of_view(e, v);
 	const char *const *hide = e->run.options->hide;
+	AUTO(mem_list)
+	char **private_paths =
+		backups_private_paths(&e->run.context.state, e->run.project);
 	const char *line = NULL;
 	struct err ignored;
 
@@ -71,8 +75,10 @@ static const char *rule_of_view(const struct explainer *e,
 	line = agent_rule(e->run.agent, PROFILE_HIDE, v->place);
 	if (line || v->socket)
 		return line ?: "socket";
-	if (path_below(v->place, e->run.context.state.path))
+	if (path_below(v->place, private_paths[0]))
 		return "state";
+	if (mem_list_has((const char *const *)private_paths, v->place))
+		return "backup";
 	for (; *hide; hide++) {
 		auto_free char *hidden = path_resolve(*hide, &ignored);
 
@@ -113,6 +119,8 @@ static char *describe_view(const struct explainer *e, const struct path_view *v,
 		{"socket", "masked: a program listens on ",
 		 "; --ro exposes it"},
 		{"state", "masked: guard's own state (",
+		 "), which no option exposes"},
+		{"backup", "masked: a destination of backups (",
 		 "), which no option exposes"},
 		{"--hide", "masked with ", " (--hide); --ro exposes it"},
 	};

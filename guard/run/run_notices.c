@@ -214,14 +214,14 @@ static void add_hidden_paths(struct notice_log *t, const struct run *run,
 	const struct state *st = &run->context.state;
 	struct stat s;
 
-	for (; *hide; hide++) {
+	/* The state is behind the others, then come destinations of backups. */
+	for (; *hide && strcmp(*hide, st->path) != 0; hide++) {
 		auto_free char *name = NULL;
 		size_t left = INSPECTED_MAX;
 		const struct dirent *e;
 		DIR *dir;
 
-		if (strcmp(*hide, st->path) == 0 || lstat(*hide, &s) < 0 ||
-		    is_visible(run, redactions, *hide))
+		if (lstat(*hide, &s) < 0 || is_visible(run, redactions, *hide))
 			continue;
 		name = name_hidden(run, *hide);
 		if (!name)

@@ -19,6 +19,7 @@
 #include "guard/agent/redactions.h"
 #include "guard/change/importer.h"
 #include "guard/change/live.h"
+#include "guard/retention/backups.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
 #include "guard/timeline/marks.h"
@@ -30,6 +31,9 @@
 char **run_hidden_paths(const struct run *run)
 {
 	const char *home = run->context.state.home;
+	AUTO(mem_list)
+	char **private_paths =
+		backups_private_paths(&run->context.state, run->project);
 	const char *const *more;
 	struct names paths = {0};
 	size_t i;
@@ -49,7 +53,8 @@ char **run_hidden_paths(const struct run *run)
 
 		*VEC_ADD(&paths) = path ? path : mem_strdup(*more);
 	}
-	names_add(&paths, run->context.state.path);
+	for (i = 0; private_paths[i]; i++)
+		names_add(&paths, private_paths[i]);
 	*VEC_ADD(&paths) = NULL;
 	return paths.items;
 }
@@ -226,6 +231,9 @@ static int check_grant(const struct run *run, const struct grant *g,
 {
 	const char *home = run->context.state.home;
 	const char *name = text_quote(g->written);
+	AUTO(mem_list)
+	char **private_paths =
+		backups_private_paths(&run->context.state, run->project);
 	size_t i;
 
 	if (path_below(run->project, g->real))
@@ -247,9 +255,12 @@ static int check_grant(const struct run *run, const struct grant *g,
 				    "exposing it would replace its layer by "
 				    "the real files",
 				    name);
-	if (path_below(g->real, run->context.state.path))
-		return fail(err, EPERM,
-			    "%s is guard's own state: no run may see it", name);
+	for (i = 0; private_paths[i]; i++)
+		if (path_below(g->real, private_paths[i]))
+			return fail(err, EPERM, "%s is %s: no run may see it",
+				    name,
+				    i ? "a destination of backups"
+				      : "guard's own state");
 	if (g->kind == GRANT_READ_WRITE && !S_ISDIR(g->mode))
 		return fail(err, ENOTDIR,
 			    "--rw %s is not a directory: programs cannot "
