@@ -14,6 +14,7 @@
 #include "guard/cli/agent_show.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
+#include "guard/retention/backups.h"
 #include "guard/cli/run_parse.h"
 #include "guard/sandbox/freezer.h"
 #include "guard/sandbox/inherited_state.h"
@@ -327,8 +328,10 @@ int cmd_run(const struct options *o, struct context *c, struct err *err)
 	else if (got == 0)
 		got = run_command(&p.options, &ui);
 	/* A state that was refused is not made for that, either. */
-	if (got >= 0 && got != RUN_STATUS_GUARD && !o->why)
+	if (got >= 0 && got != RUN_STATUS_GUARD && !o->why) {
+		backups_start();
 		autoprune_start();
+	}
 	parsed_free(&p);
 	return got;
 }

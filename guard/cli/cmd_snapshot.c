@@ -1,6 +1,7 @@
 #include "base/parse.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
+#include "guard/retention/backups.h"
 #include "guard/retention/settings.h"
 #include "guard/change/recover.h"
 #include "guard/sandbox/encryption.h"
@@ -54,7 +55,7 @@ static int snapshot_directory(struct context *c, const char *dir,
 			      struct err *err)
 {
 	struct project p = PROJECT_NONE;
-	const char *const skip[] = {c->state.path, NULL};
+	AUTO(mem_list) char **skip = backups_private_paths(&c->state, dir);
 	AUTO(settings) struct settings settings = {0};
 	AUTO(snapshot) struct snapshot last = {0};
 	auto_free char *other_cache = NULL, *note = NULL;
@@ -96,7 +97,7 @@ static int snapshot_directory(struct context *c, const char *dir,
 			.message = t->message,
 			.tags = (const char *const *)t->o->tag,
 			.excludes = (const char *const *)t->o->exclude,
-			.skip = skip,
+			.skip = (const char *const *)skip,
 			.progress = show_snapshot_progress,
 			.progress_arg = t,
 		},
@@ -256,7 +257,9 @@ int cmd_snapshot(const struct options *o, struct context *c, struct err *err)
 			return options_usage_error(
 				o, "--exclude needs a name or a glob");
 	got = snapshot_command(o->operands, (size_t)o->count, &t, err);
-	if (got == STATUS_OK)
+	if (got == STATUS_OK) {
+		backups_start();
 		autoprune_start();
+	}
 	return got;
 }

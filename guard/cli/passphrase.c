@@ -13,6 +13,7 @@
 
 /* A terminal's longest line (termios(3)). */
 #define SECRET_MAX 4096
+#define TRIES 3
 
 void passphrase_free(char **secret)
 {
@@ -75,12 +76,12 @@ static ssize_t read_without_echo(const char *question, char *to, size_t size)
 		silent.c_lflag |= ICANON;
 		(void)tcsetattr(STDIN_FILENO, TCSANOW, &silent);
 		(void)fputs(question, output_stderr());
-		(void)fflush(stderr);
+		(void)fflush(output_stderr());
 		len = -1;
 		if (poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[0].revents)
 			len = read(STDIN_FILENO, to, size);
 		(void)tcsetattr(STDIN_FILENO, TCSANOW, &modes);
-		(void)fputc('\n', stderr);
+		(void)fputc('\n', output_stderr());
 	}
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	return len;
@@ -125,4 +126,29 @@ int passphrase_choose(const char *file, const char *question, char **ret,
 			    "the two passphrases differ: nothing was written");
 	*ret = TAKE(first);
 	return 0;
+}
+
+int passphrase_open_key(const char *file, const char *path,
+			const struct buf *keyfile,
+			unsigned char ret_key[SEAL_KEY_LEN], struct err *err)
+{
+	int got, tries = 0;
+
+	do {
+		AUTO(passphrase) char *secret = NULL;
+
+		if (tries)
+			output_warn("%s", err->text);
+		got = passphrase_read(
+			file,
+			text_printf("guard: passphrase, or words of the "
+				    "recovery sheet, for %s: ",
+				    text_quote(path)),
+			&secret, err);
+		if (got < 0)
+			return got;
+		got = keyfile_open(keyfile, secret, ret_key, err);
+	} while ((got == -EACCES || got == -EINVAL) && !file &&
+		 ++tries < TRIES);
+	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
 }

@@ -6,6 +6,7 @@
 #define GUARD_CLI_PASSPHRASE_H
 
 #include "base/err.h"
+#include "snapshot/backup/keyfile.h"
 
 /*
  * Reads a secret, never empty, for passphrase_free(). file: NULL for the
@@ -20,6 +21,12 @@ int passphrase_read(const char *file, const char *question, char **ret,
  * differ. */
 int passphrase_choose(const char *file, const char *question, char **ret,
 		      struct err *err);
+/* The key of a destination, by the passphrase or the words of its recovery
+ * sheet, with the content of its guard-copy. On a terminal three tries. Errors
+ * as of passphrase_read() and keyfile_open(). */
+int passphrase_open_key(const char *file, const char *path,
+			const struct buf *keyfile,
+			unsigned char ret_key[SEAL_KEY_LEN], struct err *err);
 /* Overwrites and frees it. */
 void passphrase_free(char **secret);
 

@@ -4,7 +4,7 @@
  * user. A run never sees it.
  *
  * 	store/ workspaces/ runs/ trash/ opened/ derived/ oplog reserve
- * 	pending-runs clock
+ * 	pending-runs clock backups/ last-backup
  */
 #ifndef GUARD_STATE_STATE_H
 #define GUARD_STATE_STATE_H

@@ -77,6 +77,7 @@ value() {
 	stop\ -t | stop\ --time) echo 2s ;;
 	diff\ -U | diff\ --unified) echo 1 ;;
 	*--moved-from) echo . ;;
+	*--passphrase-file) echo "$T/pass" ;;
 	export\ -o | *--output) echo "$T/tar$count" ;;
 	esac
 }
@@ -120,6 +121,11 @@ rest() {
 	explain\ *) echo src ;;
 	pin\ *) echo 1 ;;
 	prune\ --undo) echo -q ;;
+	backup\ --forget) echo "$HOME/usb" ;;
+	backup\ --passphrase-file) echo "$HOME/usb" ;;
+	backup\ --keep-last) echo "--prune -n $HOME/usb" ;;
+	backup\ --prune) echo "-n $HOME/usb" ;;
+	backup\ *) echo "--passphrase-file $T/pass $HOME/usb" ;;
 	verify\ -y | verify\ --yes) echo '-q --repair' ;;
 	verify\ --repair) echo '-y -q' ;;
 	verify\ --moved-from) echo --repair ;;
@@ -142,6 +148,7 @@ wants() {
 	mark\ *) echo 1 ;; # no run is running
 	stop\ --resume | stop\ --snapshot | diff\ --exit-code) echo 1 ;;
 	apply\ --abort | apply\ -p | apply\ --patch) echo 1 ;;
+	backup\ --prune | backup\ --keep-last) echo 1 ;; # it is forgotten
 	apply\ --kind) echo 1 ;; # there is no such kind
 	apply\ --follow | apply\ --rest) echo 1 ;; # the run has ended
 	*) echo 0 ;;
@@ -162,6 +169,8 @@ need_run() {
 }
 
 guard snapshot -q >"$T/first"
+mkdir "$HOME/usb"
+echo words >"$T/pass"
 awk -F '\t' '
 	$1 == "verb" { print $2 "\t-h"; print $2 "\t--help" }
 	$1 == "option" && $3 != "" { print $2 "\t-" $3 }

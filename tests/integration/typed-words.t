@@ -84,7 +84,6 @@ back|undo
 unapply|undo
 stash|snapshot
 stash pop|snapshot
-backup|snapshot
 checkpoint|mark|snapshot
 save|snapshot
 merge|apply

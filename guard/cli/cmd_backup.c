@@ -1,0 +1,468 @@
+#include <fcntl.h>
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/passphrase.h"
+#include "guard/retention/backups.h"
+#include "guard/retention/settings.h"
+#include "snapshot/backup/copy.h"
+
+struct backup_command {
+	const struct options *o;
+	struct context *c;
+	struct settings settings;
+	struct backups known;
+	json_t *array; /* of destinations; NULL: no --json */
+	/* Of the present destination. */
+	struct destination d;
+	struct buf keyfile;
+	struct backup *b; /* in known */
+	char words[KEYFILE_WORDS_LEN]; /* of a new recovery sheet, or "" */
+};
+
+static const char *promise_text(enum destination_promise promise)
+{
+	static const char *const texts[] = {
+		[DESTINATION_PLAIN] = "plain: a process of yours can change "
+				      "and delete these backups",
+		[DESTINATION_APPEND_ONLY] =
+			"append-only: you cannot delete these backups",
+		[DESTINATION_LOCKED] =
+			"locked: you can neither change nor delete these "
+			"backups",
+	};
+
+	return texts[promise];
+}
+
+static int check_new_destination(const struct state *state, const char *path,
+				 struct err *err)
+{
+	if (path_below(path, state->path))
+		return fail(err, EPERM, "%s is guard's own state",
+			    text_quote(path));
+	if (path_below(state->path, path) ||
+	    (state->home && path_below(state->home, path)))
+		return fail(err, EPERM,
+			    "%s contains your home directory or guard's state: "
+			    "name a directory of its own for backups",
+			    text_quote(path));
+	return 0;
+}
+
+/* Writes guard-copy, and opens it again by the words. */
+static int make_keyfile(struct backup_command *x, const char *passphrase,
+			unsigned char key[SEAL_KEY_LEN], struct err *err)
+{
+	struct destination_file f = DESTINATION_FILE_NONE;
+	AUTO(buf) struct buf bytes = {0};
+	unsigned char id[KEYFILE_ID_LEN], again[SEAL_KEY_LEN];
+	int got;
+
+	if (keyfile_make(passphrase, id, key, x->words, &bytes, err) < 0)
+		return -err->num;
+	got = destination_begin(&x->d, "", KEYFILE_NAME, &f, err);
+	if (got == 0 && fd_write(f.fd, bytes.data, bytes.len) < 0)
+		got = fail_errno(err, "write %s/" KEYFILE_NAME, x->d.path);
+	if (got == 0)
+		got = destination_publish(&x->d, &f, KEYFILE_NAME, err);
+	destination_file_free(&f);
+	if (got < 0)
+		return got;
+	if (backups_read_keyfile(&x->d, &x->keyfile, id, err) < 0 ||
+	    keyfile_open(&x->keyfile, x->words, again, err) < 0)
+		return -err->num;
+	if (memcmp(key, again, SEAL_KEY_LEN) != 0)
+		return fail(err, EIO,
+			    "%s/" KEYFILE_NAME
+			    " has other bytes than were written",
+			    text_quote(x->d.path));
+	return 0;
+}
+
+static int remember(struct backup_command *x, const unsigned char *key,
+		    struct err *err)
+{
+	unsigned char id[KEYFILE_ID_LEN];
+
+	backups_free(&x->known);
+	if (backups_remember(&x->c->state, &x->d, key, err) < 0 ||
+	    keyfile_read_id(&x->keyfile, id, err) < 0 ||
+	    backups_load(&x->c->state, &x->known, err) < 0)
+		return -err->num;
+	x->b = backups_find_id(&x->known, id);
+	return x->b ? 0 : fail(err, EIO, "the key was not stored");
+}
+
+static void print_sheet(const struct backup_command *x)
+{
+	(void)printf("Recovery sheet for the backups in %s\n\n"
+		     "\twords        %s\n"
+		     "\tdestination  %s\n\n"
+		     "The words open the backups without the passphrase: keep "
+		     "them on paper,\naway from this machine.\n",
+		     text_quote(x->d.path), x->words,
+		     text_hex(x->b->id, KEYFILE_ID_LEN));
+	(void)fflush(stdout);
+}
+
+/* A destination without a key on this machine. */
+static int add_destination(struct backup_command *x, struct err *err)
+{
+	const char *file = x->o->passphrase_file;
+	const char *path = x->d.path;
+	AUTO(passphrase) char *passphrase = NULL;
+	unsigned char key[SEAL_KEY_LEN];
+
+	if (check_new_destination(&x->c->state, path, err) < 0)
+		return -err->num;
+	if (x->keyfile.len) {
+		if (passphrase_open_key(file, path, &x->keyfile, key, err) < 0)
+			return -err->num;
+	} else if (passphrase_choose(
+			   file,
+			   text_printf("guard: new passphrase for the backups "
+				       "in %s: ",
+				       text_quote(path)),
+			   &passphrase, err) < 0 ||
+		   make_keyfile(x, passphrase, key, err) < 0) {
+		return -err->num;
+	}
+	if (remember(x, key, err) < 0)
+		return -err->num;
+	if (*x->words && !x->array)
+		print_sheet(x);
+	return 0;
+}
+
+/* The user types the words of the sheet. */
+static void try_sheet(struct backup_command *x)
+{
+	unsigned char key[SEAL_KEY_LEN];
+	struct err err;
+
+	for (;;) {
+		auto_free char *line =
+			x->o->yes ? NULL
+				  : output_ask_line(
+					    "guard: type the words of the "
+					    "recovery sheet (Enter alone: not "
+					    "now): ");
+
+		if (!line || !*line) {
+			output_print("the recovery sheet was not tried");
+			return;
+		}
+		if (keyfile_open(&x->keyfile, line, key, &err) == 0) {
+			output_print("the recovery sheet opens the backups");
+			return;
+		}
+		output_warn("%s", err.text);
+	}
+}
+
+static void report_backup(struct backup_command *x, const struct push_result *r,
+			  const char *error, const char *promise)
+{
+	const char *path = text_quote(x->d.path);
+	bool dry = x->o->dry_run;
+	json_t *object;
+
+	if (!x->array) {
+		if (r->nothing)
+			output_print("%s has everything: backup %" PRIu64, path,
+				     r->number);
+		else if (dry)
+			output_print("%s of %s would be sent to %s",
+				     text_size(r->bytes),
+				     text_count(r->snapshots, "snapshot"),
+				     path);
+		else
+			output_print("backup %" PRIu64 " in %s: %s in %s, %s",
+				     r->number, path,
+				     text_count(r->snapshots, "snapshot"),
+				     text_count(r->files, "file"),
+				     text_size(r->bytes));
+		if (promise)
+			output_print("%s", promise);
+		return;
+	}
+	object = json_object();
+	jsonout_text(object, "path", x->d.path);
+	jsonout_text(object, "id", text_hex(x->b->id, KEYFILE_ID_LEN));
+	jsonout_bool(object, "done", !dry);
+	jsonout_bool(object, "nothing", r->nothing);
+	jsonout_number(object, "backup", r->number);
+	jsonout_number(object, "snapshots", r->snapshots);
+	jsonout_number(object, "files", r->files);
+	jsonout_number(object, "bytes", r->bytes);
+	if (*x->words)
+		jsonout_text(object, "words", x->words);
+	if (promise)
+		jsonout_text(object, "protection", promise);
+	if (error)
+		jsonout_text(object, "error", error);
+	jsonout_add(x->array, object);
+}
+
+/* 1: backup-command has failed. */
+static int send_and_report(struct backup_command *x, struct err *err)
+{
+	const struct push_options options = {
+		.dry_run = x->o->dry_run,
+		.progress = progress_show_bytes,
+	};
+	AUTO(push_result) struct push_result r = {0};
+	enum destination_promise promise;
+	const char *text = NULL;
+	int got;
+
+	progress_start("backup");
+	got = backups_send(&x->c->state, x->b, x->c->store, &x->d,
+			   x->settings.backup_command, &options, &r, err);
+	progress_end();
+	if (got < 0)
+		return got;
+	if (*x->words && destination_try(&x->d, &promise, err) < 0)
+		return -err->num;
+	if (*x->words)
+		text = promise_text(promise);
+	report_backup(x, &r, got ? err->text : NULL, text);
+	if (*x->words)
+		try_sheet(x);
+	return got;
+}
+
+/* The destination that is at this path now. */
+static int back_up(struct backup_command *x, const char *path, struct err *err)
+{
+	int got = context_store(x->c, STORE_READ, err);
+
+	if (got == 0)
+		got = backups_open(&x->known, path, &x->d, &x->keyfile, &x->b,
+				   err);
+	if (got == 0 && !x->b && x->o->dry_run) {
+		got = check_new_destination(&x->c->state, path, err);
+		if (got == 0)
+			output_print("%s would become a destination, with all "
+				     "snapshots of this machine",
+				     text_quote(path));
+	} else if (got == 0) {
+		/* The disk may be mounted elsewhere than the last time. */
+		if (!x->b)
+			got = add_destination(x, err);
+		else if (strcmp(x->b->path, x->d.path) != 0)
+			got = remember(x, x->b->key, err);
+		if (got == 0)
+			got = send_and_report(x, err);
+	}
+	destination_free(&x->d);
+	x->d = (struct destination)DESTINATION_NONE;
+	buf_free(&x->keyfile);
+	x->words[0] = '\0';
+	return got;
+}
+
+static int back_up_all(struct backup_command *x, struct err *err)
+{
+	AUTO(mem_list) char **paths = NULL;
+	int got = STATUS_OK;
+	char **path;
+	size_t i;
+
+	for (i = 0; i < x->known.count; i++)
+		(void)mem_list_add_once(&paths, x->known.items[i].path);
+	if (!paths)
+		return fail(err, ENOENT,
+			    "no destination is known: name a directory on "
+			    "another disk, as in guard backup /mnt/usb");
+	for (path = paths; *path; path++)
+		if (back_up(x, *path, err) != 0) {
+			output_error(err);
+			got = STATUS_REFUSED;
+		}
+	return got;
+}
+
+/* The line "backup = DIR" of the settings. */
+static int set_every(struct backup_command *x, const char *path, bool on,
+		     struct err *err)
+{
+	auto_free char *trimmed = text_trim(path, strlen(path));
+
+	if (on && (strcmp(trimmed, path) != 0 || strchr(path, '\n')))
+		return fail(err, EINVAL,
+			    "%s cannot stand in the settings: rename it",
+			    text_quote(path));
+	return x->o->dry_run
+		       ? 0
+		       : settings_change(&x->c->state, "backup", path, on, err);
+}
+
+static int forget(struct backup_command *x, const char *path, struct err *err)
+{
+	int count = 0;
+
+	if (!backups_find(&x->known, path) &&
+	    !mem_list_has((const char *const *)x->settings.backups, path))
+		return fail(err, ENOENT, "%s is no destination of backups",
+			    text_quote(path));
+	if (set_every(x, path, false, err) < 0)
+		return -err->num;
+	if (!x->o->dry_run)
+		count = backups_forget(&x->c->state, path, err);
+	if (count < 0)
+		return count;
+	output_print(x->o->dry_run
+			     ? "%s and its key would be forgotten"
+			     : "%s and its key are forgotten here; its files "
+			       "stay, and the passphrase or the recovery sheet "
+			       "opens them",
+		     text_quote(path));
+	return STATUS_OK;
+}
+
+/* --- --prune --- */
+
+static void report_backup_prune(struct backup_command *x,
+				const struct copy_prune_result *r, bool done)
+{
+	json_t *object;
+
+	if (!x->array) {
+		output_print("%s: %s in %s (%s) %s", text_quote(x->d.path),
+			     text_count(r->backups, "backup"),
+			     text_count(r->files, "file"), text_size(r->bytes),
+			     done ? "deleted" : "would be deleted");
+		return;
+	}
+	if (!done && !x->o->dry_run)
+		return;
+	object = json_object();
+	jsonout_text(object, "path", x->d.path);
+	jsonout_bool(object, "done", done);
+	jsonout_number(object, "gone", r->backups);
+	jsonout_number(object, "files", r->files);
+	jsonout_number(object, "bytes", r->bytes);
+	jsonout_add(x->array, object);
+}
+
+static int prune_destination(struct backup_command *x, int local_fd,
+			     const unsigned char *space, struct err *err)
+{
+	AUTO(copy_sources) struct copy_sources sources = {0};
+	const struct copy_source *s;
+	struct copy_prune_result r;
+	unsigned long keep = x->o->keep_backups;
+
+	if (copy_list(&x->d, x->b->key, &sources, err) < 0)
+		return -err->num;
+	for (s = sources.items; s < sources.items + sources.count; s++)
+		if (memcmp(s->space, space, SEAL_SPACE_LEN) == 0)
+			break;
+	if (s == sources.items + sources.count)
+		return fail(err, ENOENT, "%s has no backup of this machine",
+			    text_quote(x->d.path));
+	if (copy_prune(&x->d, x->b->key, s, keep, true, local_fd, &r, err) < 0)
+		return -err->num;
+	report_backup_prune(x, &r, false);
+	if (x->o->dry_run || !r.backups)
+		return STATUS_OK;
+	if (!output_confirm(x->o->yes,
+			    "guard: delete them for good? The newest %s stay.",
+			    text_count(keep, "backup")))
+		return STATUS_REFUSED;
+	if (copy_prune(&x->d, x->b->key, s, keep, false, local_fd, &r, err) < 0)
+		return -err->num;
+	report_backup_prune(x, &r, true);
+	state_log(&x->c->state, "backup-prune", "to", x->d.path, NULL);
+	return STATUS_OK;
+}
+
+static int prune(struct backup_command *x, const char *path, struct err *err)
+{
+	const struct push_options options = {
+		.complete = true,
+		.progress = progress_show_bytes,
+	};
+	AUTO(push_result) struct push_result r = {0};
+	unsigned char key[SEAL_KEY_LEN];
+	auto_close int local = -1;
+	int got = backups_open(&x->known, path, &x->d, &x->keyfile, &x->b, err);
+
+	if (got < 0)
+		return got;
+	if (!x->b || !x->b->number)
+		return fail(err, ENOENT, "%s has no backup of this machine",
+			    text_quote(path));
+	local = backups_open_dir(&x->c->state, x->b->id, err);
+	if (local < 0)
+		return local;
+	if (x->o->dry_run)
+		return prune_destination(x, local, x->b->space, err);
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return fail(err, ENOTTY,
+			    "--prune deletes backups, so it needs a terminal; "
+			    "-n shows what it would delete");
+	if (passphrase_open_key(x->o->passphrase_file, path, &x->keyfile, key,
+				err) < 0 ||
+	    context_store(x->c, STORE_READ, err) < 0)
+		return -err->num;
+	/* What old backups have and the store no longer has as a whole. */
+	progress_start("backup");
+	got = backups_send(&x->c->state, x->b, x->c->store, &x->d,
+			   x->settings.backup_command, &options, &r, err);
+	progress_end();
+	return got < 0 ? got : prune_destination(x, local, r.space, err);
+}
+
+static int run_backup_verb(struct backup_command *x, const char *path,
+			   struct err *err)
+{
+	int got;
+
+	if (!path)
+		return back_up_all(x, err);
+	if (x->o->forget)
+		return forget(x, path, err);
+	if (x->o->prune)
+		return prune(x, path, err);
+	got = back_up(x, path, err);
+	if (got == 1)
+		output_error(err);
+	if (got >= 0 && x->o->every && set_every(x, path, true, err) < 0)
+		return -err->num;
+	return got;
+}
+
+int cmd_backup(const struct options *o, struct context *c, struct err *err)
+{
+	struct backup_command x = {.o = o, .c = c, .d = DESTINATION_NONE};
+	auto_free char *path = NULL;
+	int got;
+
+	if (!o->count && (o->every || o->forget || o->prune))
+		return options_usage_error(o, "name the directory");
+	if (o->count)
+		path = path_resolve(o->operands[0], err);
+	if ((o->count && !path) ||
+	    settings_load(&c->state, &x.settings, err) < 0 ||
+	    backups_load(&c->state, &x.known, err) < 0)
+		return -err->num;
+	x.array = o->json ? json_array() : NULL;
+	got = run_backup_verb(&x, path, err);
+	if (x.array && got >= 0)
+		jsonstream_print_list("guard.backup/1", "destinations",
+				      TAKE(x.array));
+	json_decref(x.array);
+	settings_free(&x.settings);
+	backups_free(&x.known);
+	buf_free(&x.keyfile);
+	destination_free(&x.d);
+	if (got < 0)
+		return got;
+	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;
+}

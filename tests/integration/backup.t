@@ -1,0 +1,378 @@
+#!/bin/sh
+# guard backup: destinations, their keys and failures, the settings, and the
+# command that carries files elsewhere.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+tools=$(dirname "$(command -v guard)")/tests/lib
+[ -x "$tools/pty" ] || tools=/opt/guard/build/tests/lib
+make_home
+cd "$HOME/project" || exit 99
+usb=$HOME/usb
+pass=$T/pass
+printf 'correct horse\nsecond line\n' >"$pass"
+mkdir "$usb" "$T/other"
+
+# files DIR: all files there, with their times
+files() {
+	find "$1" -type f -printf '%P %T@ %C@\n' | LC_ALL=C sort
+}
+backups_in() {
+	find "$1" -path '*/c/*' ! -name '*.tmp-*' | wc -l
+}
+record() {
+	sed -n "s/^$1=//p" "$state"/backups/*/record
+}
+change() {
+	echo "$1" >"src/$1.c"
+	guard snapshot -q >/dev/null
+}
+
+gives 1 'a backup of nothing fails' guard backup "$usb"
+says "$err" 'nothing is stored yet'
+change one
+gives 1 'a backup without a destination fails' guard backup
+says "$err" 'guard backup /mnt/usb'
+gives 1 'a missing directory is refused' guard backup "$HOME/nowhere"
+says "$err" "$HOME/nowhere"
+gives 1 'the state is refused' guard backup "$state"
+says "$err" "guard's own state"
+gives 1 'the home directory is refused' guard backup "$HOME"
+says "$err" 'name a directory of its own'
+gives 1 'the first backup needs a passphrase' guard backup "$usb"
+says "$err" 'use --passphrase-file FILE'
+: >"$T/empty"
+gives 1 'an empty passphrase is refused' \
+	guard backup "$usb" --passphrase-file "$T/empty"
+says "$err" 'its first line must be the passphrase'
+gives 0 '-n shows that a destination would be made' guard backup -n "$usb"
+says "$err" 'would become a destination'
+is "$(files "$usb")" '' 'nothing was written so far'
+
+gives 0 'the first backup sends all' \
+	guard backup "$usb" --passphrase-file "$pass"
+says "$err" "backup 1 in '$usb': 1 snapshot in "
+says "$err" 'plain: '
+words=$(sed -n 's/^\twords *//p' "$out")
+is "$(echo "$words" | wc -w)" 9 'the recovery sheet has nine words'
+id=$(sed -n 's/^\tdestination *//p' "$out")
+is "$(stat -c %a "$state/backups/$id/key")" 400 'only the user reads the key'
+# shellcheck disable=SC2086 # words
+no 'neither key nor words are in the destination' \
+	grep -rqF -e "$(cat "$pass")" -e "${words%% *}" "$usb"
+files "$usb" >"$T/before"
+gives 0 'a backup of nothing new asks nothing' guard backup "$usb"
+says "$err" "'$usb' has everything: backup 1"
+is "$(files "$usb")" "$(cat "$T/before")" 'it writes no file'
+change two
+gives 0 '-n shows what would be sent' guard backup -n
+says "$err" 'of 1 snapshot would be sent'
+is "$(files "$usb")" "$(cat "$T/before")" 'and writes no file'
+gives 0 'the second backup sends what is new' guard backup
+says "$err" "backup 2 in '$usb': 1 snapshot in "
+ok 'in at most three files' test $(($(files "$usb" | wc -l) - \
+	$(wc -l <"$T/before"))) -le 3
+is "$(files "$usb" | LC_ALL=C comm -13 - "$T/before")" '' \
+	'and no older file changed'
+
+# --- another machine ---
+other() {
+	GUARD_HOME=$T/state2 guard "$@"
+}
+other snapshot -q >"$T/seq"
+echo wrong >"$T/wrong"
+gives 1 'another machine needs the right passphrase' \
+	other backup "$usb" --passphrase-file "$T/wrong"
+says "$err" "'$usb': "
+echo "$words" | tr 'a-z ' 'A-Z-' >"$T/words"
+gives 0 'the words of the sheet open the destination' \
+	other backup "$usb" --passphrase-file "$T/words"
+says "$err" 'backup 1 in'
+silent "$out" words
+is "$(find "$usb" -maxdepth 1 -type d -name '*-*' | wc -l)" 2 \
+	'each machine has its own directory'
+
+# --- two destinations, and destinations that fail ---
+gives 0 'a second destination' \
+	guard backup "$T/other" --passphrase-file "$pass"
+change three
+gives 0 'without a directory all destinations get a backup' \
+	guard backup --json
+is "$(grep -c '"backup"' "$out")" 2 'both are in the JSON'
+mv "$usb" "$usb.away"
+gives 1 'one that is missing fails' guard backup
+says "$err" "$usb"
+mkdir "$usb"
+gives 1 'a disk that is not mounted gets no files' guard backup
+says "$err" "'$usb' has no file guard-copy: mount its disk"
+says "$err" "'$T/other' has everything"
+rmdir "$usb"
+mv "$usb.away" "$T/moved"
+gives 0 'a disk that is mounted elsewhere is known' guard backup "$T/moved"
+record path >"$T/paths"
+says "$T/paths" "$T/moved"
+mv "$T/moved" "$usb"
+gives 0 'and known when it is back' guard backup "$usb"
+
+change four
+if [ "$me" = root ]; then
+	mount --bind "$usb" "$usb"
+	mount -o remount,bind,ro "$usb"
+else
+	chmod -R a-w "$usb"
+fi
+gives 1 'a read-only destination fails' guard backup "$usb"
+says "$err" "$usb"
+[ -n "$(record failure)" ]
+is $? 0 'the failure is recorded'
+if [ "$me" = root ]; then
+	umount "$usb"
+else
+	chmod -R u+w "$usb"
+fi
+gives 0 'and works again' guard backup "$usb"
+is "$(record failure)" '' 'the failure is no longer recorded'
+
+mkdir /small/usb
+head -c 20000000 /dev/urandom >data/large.bin
+change five
+head -c 170000000 /dev/zero >/small/fill 2>"$T/full"
+gives 1 'a full destination fails' \
+	guard backup /small/usb --passphrase-file "$pass"
+says "$err" 'No space left on device'
+rm /small/fill
+gives 0 'the next backup continues' \
+	guard backup /small/usb --passphrase-file "$pass"
+is "$(find /small/usb -name '*.tmp-*')" '' 'no temporary file is left'
+
+# --- forget ---
+gives 0 '--forget -n changes nothing' guard backup -n --forget /small/usb
+gives 0 '--forget forgets a destination' guard backup --forget /small/usb
+rm -r /small/usb
+gives 1 'only once' guard backup --forget /small/usb
+says "$err" 'is no destination'
+gives 2 '--forget needs a directory' guard backup --forget
+mv "$T/other" "$T/away"
+mkdir "$T/other"
+gives 1 'a disk that is not there any more' guard backup
+ok 'the command that the message names forgets it' \
+	sh -c "$(grep -o 'guard backup --forget [^ ]*' "$err")"
+gives 0 'the others stay' guard backup
+is "$(ls "$state/backups")" "$id" 'the other keys are gone'
+
+# --- backup-command ---
+cat >"$T/carry" <<END
+cat >"$T/carried"
+echo "\$GUARD_BACKUP_DIR \$(pwd)" >"$T/where"
+exit \$(cat "$T/status")
+END
+echo "backup-command = sh $T/carry # it" >"$state/config"
+echo 3 >"$T/status"
+gives 1 'a command that fails is reported' guard backup
+says "$err" 'backup-command failed (status 3)'
+is "$(cat "$T/where")" "$usb $usb" 'it runs in the destination'
+cp "$T/carried" "$T/first"
+is "$(head -n 1 "$T/first")" guard-copy 'the first list has all files'
+is "$(sed '1d; s,/.*,,' "$T/first" | sort -u | wc -l)" 1 \
+	'of this machine'
+is "$(tail -n 1 "$T/first" | cut -d / -f 2)" c 'the manifest is the last'
+(cd "$usb" && xargs ls -d <"$T/first") >"$T/listed"
+is "$(wc -l <"$T/listed")" "$(wc -l <"$T/first")" 'all of them exist'
+change six
+gives 1 'the next backup passes the same files and its own' guard backup
+is "$(head -n "$(wc -l <"$T/first")" "$T/carried")" "$(cat "$T/first")" \
+	'in the same order'
+cp "$T/carried" "$T/second"
+ok 'with the new ones' test "$(wc -l <"$T/second")" -gt "$(wc -l <"$T/first")"
+echo 0 >"$T/status"
+gives 0 'also when nothing is new' guard backup
+ok 'until the command takes them' cmp "$T/carried" "$T/second"
+: >"$T/carried"
+gives 0 'then it is not run' guard backup
+is "$(cat "$T/carried")" '' 'for nothing new'
+change seven
+gives 0 'later lists' guard backup
+ok 'have only new files' test "$(wc -l <"$T/carried")" -le 3
+echo >"$state/config"
+change eight
+guard backup -q
+echo "backup-command = sh $T/carry" >"$state/config"
+change nine
+gives 0 'after a backup without the command' guard backup
+is "$(head -n 1 "$T/carried")" guard-copy 'the list has all files again'
+
+# --- killed ---
+# A kill at the n-th call that changes a file, before the paths are noted too.
+at=1
+killed=0
+while [ $at -lt 60 ]; do
+	change "k$at"
+	"$tools/stopat" --at $at -- guard backup -q >"$T/said" 2>&1 ||
+		killed=$((killed + 1))
+	guard backup -q >"$T/said" 2>&1 || flunk "a backup after a kill at $at"
+	cat "$T/carried" >>"$T/all"
+	at=$((at + 5))
+done
+ok 'backups were killed' test $killed -gt 3
+space=$(record space)
+(cd "$usb" && find . -path "./$space/*" -type f) |
+	sed 's,^\./,,' | grep -v '\.tmp-' | sort >"$T/there"
+cat "$T/all" "$T/second" "$T/carried" | sort -u >"$T/taken"
+is "$(comm -23 "$T/there" "$T/taken")" '' 'the command got every file'
+
+# --- in the background ---
+rm "$state/config"
+gives 0 '--every sets the line' guard backup --every "$usb"
+is "$(cat "$state/config")" "backup = $usb" 'in the settings'
+gives 0 'only once' guard backup --every "$usb"
+is "$(wc -l <"$state/config")" 1 'one line'
+count=$(backups_in "$usb/$space")
+gives 0 'a run' guard run -q -- sh -c 'echo x >in-run'
+settle
+is "$(backups_in "$usb/$space")" $((count + 1)) 'is followed by a backup'
+gives 0 'a run within a quarter of an hour' guard run -q -- sh -c 'echo y >y'
+settle
+is "$(backups_in "$usb/$space")" $((count + 1)) 'is not'
+touch -d '14 minutes ago' "$state/last-backup"
+change ten
+settle
+is "$(backups_in "$usb/$space")" $((count + 1)) 'nor after 14 minutes'
+touch -d '16 minutes ago' "$state/last-backup"
+change eleven
+settle
+is "$(backups_in "$usb/$space")" $((count + 2)) 'a snapshot after 16 minutes is'
+mv "$usb" "$usb.away"
+touch -d '16 minutes ago' "$state/last-backup"
+gives 0 'a backup that fails fails no run' guard run -q -- true
+settle
+is "$(cat "$err")" '' 'which says nothing of it'
+record failure >"$T/failure"
+says "$T/failure" "$usb"
+mv "$usb.away" "$usb"
+touch -d '16 minutes ago' "$state/last-backup"
+gives 0 'the next one' guard run -q -- true
+settle
+is "$(record failure)" '' 'works'
+
+# --- a run sees neither destination, nor key, nor command ---
+echo "backup-command = sh $T/carry" >>"$state/config"
+cat >look.sh <<END
+ls -A "$usb"; cat "$usb/guard-copy" "$state/config" "$state"/backups/*/key
+env | grep GUARD_BACKUP; grep -l carry /proc/[0-9]*/cmdline; echo end
+END
+guard run -q -- sh look.sh >"$T/seen" 2>"$T/said"
+is "$(cat "$T/seen")" end 'a run finds none of them'
+is "$(guard explain "$usb" | cut -d '(' -f 1)" \
+	"'$usb': masked: a destination of backups " 'explain says why'
+gives 125 '--ro does not expose it' guard run --ro "$usb" -- true
+says "$err" 'is a destination of backups: no run may see it'
+gives 125 '--rw neither' guard run --rw "$usb/$space" -- true
+rm "$state/config"
+
+# A destination in a project is in no snapshot; one around it masks only
+# guard's own files.
+mkdir "$HOME/project/copies" "$T/around" "$T/around/work"
+ok 'a destination in the project' \
+	guard backup "$HOME/project/copies" --passphrase-file "$pass"
+guard snapshot -q >"$T/seq"
+guard ls "$(cat "$T/seq")" >"$T/tree" 2>&1
+says "$T/tree" notes.txt
+silent "$T/tree" copies
+ok 'a destination around a project' \
+	guard backup "$T/around" --passphrase-file "$pass"
+echo mine >"$T/around/work/file"
+cd "$T/around/work" || exit 99
+guard run -q -- sh -c 'cat file; cat ../guard-copy; ls -d ../*-*/*' \
+	>"$T/seen" 2>"$T/said"
+is "$(cat "$T/seen")" mine 'a run in there sees its files only'
+cd "$HOME/project" || exit 99
+guard backup --forget "$T/around" 2>"$T/said"
+guard backup --forget "$HOME/project/copies" 2>"$T/said"
+
+# --- prune ---
+gives 1 '--prune needs a terminal' guard backup --prune "$usb"
+says "$err" 'needs a terminal'
+before=$(backups_in "$usb/$space")
+gives 0 '--prune -n shows' guard backup --prune "$usb" --keep-last 2 -n
+says "$err" 'would be deleted'
+is "$(backups_in "$usb/$space")" "$before" 'and deletes nothing'
+cat >"$T/script" <<END
+< passphrase, or words
+> wrong\r
+< passphrase, or words
+! wrong
+> correct horse\r
+< would be deleted
+< delete them for good?
+> y\r
+< ) deleted
+end 0
+END
+gives 0 '--prune deletes with the passphrase' "$tools/pty" "$T/script" \
+	guard backup --prune "$usb" --keep-last 2
+ok 'old backups are deleted' test "$(backups_in "$usb/$space")" -lt "$before"
+gives 0 'later backups work' guard backup
+
+# --- the terminal ---
+mkdir "$T/typed"
+mkfifo "$T/typing"
+{
+	cat <<END
+< new passphrase
+> hidden words\r
+< the same again
+! hidden
+> hidden words\r
+< type the words of the recovery sheet
+! hidden
+> nine bad words\r
+< type the words of the recovery sheet
+END
+	until grep -q words "$T/sheet" 2>"$T/said"; do :; done
+	printf '> %s\\r\n' "$(sed -n 's/^\twords *//p' "$T/sheet")"
+	printf '< the recovery sheet opens the backups\nend 0\n'
+} >"$T/typing" &
+gives 0 'passphrase and words are typed' "$tools/pty" "$T/typing" \
+	sh -c "guard backup '$T/typed' >'$T/sheet'"
+wait
+mkdir "$T/differ"
+cat >"$T/script" <<END
+< new passphrase
+> one\r
+< the same again
+> two\r
+< passphrases differ
+end 1
+END
+gives 0 'two passphrases that differ are refused' "$tools/pty" "$T/script" \
+	guard backup "$T/differ"
+is "$(ls "$T/differ")" '' 'nothing was written'
+printf "PS1='out> '\nbind 'set enable-bracketed-paste off'\n" >"$HOME/outrc"
+cat >"$T/script" <<END
+prompt out>
+> guard backup $T/differ\r
+< new passphrase
+> \x03
+< out>
+sane
+> guard backup $T/differ\r
+< new passphrase
+> \x1a
+< Stopped
+< out>
+sane
+> fg\r
+< new passphrase
+> typed\r
+< the same again
+! typed
+> \x04
+< no passphrase was typed
+< out>
+sane
+> exit\r
+end 1
+END
+gives 0 'signals find the terminal as it was' env TERM=xterm \
+	"$tools/pty" "$T/script" bash --rcfile "$HOME/outrc" -i
+finish
