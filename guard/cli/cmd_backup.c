@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/from_copy.h"
 #include "guard/cli/passphrase.h"
 #include "guard/retention/backups.h"
 #include "guard/retention/settings.h"
@@ -22,21 +23,6 @@ struct backup_command {
 	struct backup *b; /* in known */
 	char words[KEYFILE_WORDS_LEN]; /* of a new recovery sheet, or "" */
 };
-
-static const char *promise_text(enum destination_promise promise)
-{
-	static const char *const texts[] = {
-		[DESTINATION_PLAIN] = "plain: a process of yours can change "
-				      "and delete these backups",
-		[DESTINATION_APPEND_ONLY] =
-			"append-only: you cannot delete these backups",
-		[DESTINATION_LOCKED] =
-			"locked: you can neither change nor delete these "
-			"backups",
-	};
-
-	return texts[promise];
-}
 
 static int check_new_destination(const struct state *state, const char *path,
 				 struct err *err)
@@ -229,7 +215,7 @@ static int send_and_report(struct backup_command *x, struct err *err)
 	if (*x->words && destination_try(&x->d, &promise, err) < 0)
 		return -err->num;
 	if (*x->words)
-		text = promise_text(promise);
+		text = from_copy_promise_text(promise);
 	report_backup(x, &r, got ? err->text : NULL, text);
 	if (*x->words)
 		try_sheet(x);

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "guard/change/action.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/from_copy.h"
 #include "guard/cli/history_show.h"
 #include "guard/cli/styled.h"
 #include "guard/cli/timeline_show.h"
@@ -20,7 +21,7 @@ static int log_snapshots(struct context *c, const char *arg,
 	auto_free char *path = arg ? resolve_run_path(arg, err) : NULL;
 	AUTO(history)
 	struct history h = {.path = path,
-			    .project = o->all ? NULL : c->project,
+			    .project = o->all || o->from ? NULL : c->project,
 			    .progress = progress_show};
 	int got;
 
@@ -43,7 +44,8 @@ static int log_snapshots(struct context *c, const char *arg,
 	if (!h.count && !o->json)
 		output_print("nothing is stored yet of %s: `guard "
 			     "snapshot` stores the project",
-			     o->all ? "any project" : text_quote(c->project));
+			     o->all || o->from ? "any project"
+					       : text_quote(c->project));
 	if (!o->no_pager && !o->json)
 		output_pager_start("log");
 	if (o->json)
@@ -276,6 +278,18 @@ static int log_actions(struct context *c, const struct options *o,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
+static int log_backup(struct context *c, const struct options *o,
+		      struct err *err)
+{
+	struct from_copy f = FROM_COPY_NONE;
+	int got = from_copy_view(&f, c, o, err);
+
+	if (got == 0)
+		got = log_snapshots(&f.view, o->operands[0], o, err);
+	from_copy_free(&f);
+	return got;
+}
+
 int cmd_log(const struct options *o, struct context *c, struct err *err)
 {
 	int got;
@@ -284,6 +298,8 @@ int cmd_log(const struct options *o, struct context *c, struct err *err)
 		return cmd_find(o, c, err);
 	if (o->actions)
 		return log_actions(c, o, err);
+	if (o->from)
+		return log_backup(c, o, err);
 	got = o->count ? log_run(c, o->operands[0], o, err) : 0;
 	if (got > 0)
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;

@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/from_copy.h"
 #include "guard/cli/plan_print.h"
 #include "guard/cli/plan_summary.h"
 #include "guard/cli/styled.h"
@@ -22,6 +23,7 @@
 struct restore {
 	struct restore_paths in;
 	const struct options *o;
+	struct from_copy from; /* with --from */
 	struct sources found;
 	struct plan_counts counts; /* of the plan in place */
 	bool done; /* something was restored */
@@ -284,14 +286,30 @@ static int suggest_command(struct context *c, const char *arg, struct err *err)
 		    text_quote(arg), text_shell(when), text_shell(path));
 }
 
+/* From here on, the sources are in the user's own store. */
+static int import_sources(struct restore *r, struct err *err)
+{
+	size_t i;
+
+	r->found.c = r->in.c;
+	r->found.store = r->in.c->store;
+	progress_start("read");
+	for (i = 0; i < r->found.count; i++)
+		if (from_copy_import(&r->from, &r->found.items[i], err) < 0)
+			return -err->num;
+	progress_end();
+	return store_flush(r->found.store, err);
+}
+
 static int restore(struct restore *r, int count, char **argv, struct err *err)
 {
 	int i, got;
 
-	if (context_store(r->in.c, STORE_WRITE, err) < 0)
+	if (context_store(r->in.c, STORE_WRITE, err) < 0 ||
+	    (r->o->from && from_copy_view(&r->from, r->in.c, r->o, err) < 0))
 		return -err->num;
-	r->found.c = r->in.c;
-	r->found.store = r->in.c->store;
+	r->found.c = r->o->from ? &r->from.view : r->in.c;
+	r->found.store = r->found.c->store;
 	r->found.at = r->o->at;
 	if (count > 1 && !r->o->at && is_snapshot_number(argv[0]))
 		return fail(err, ENOENT,
@@ -300,7 +318,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 			    text_quote(argv[0]), argv[0], text_shell(argv[1]));
 	for (i = 0; i < count; i++)
 		if (sources_find(&r->found, argv[i], err) < 0)
-			return err->num == ENOENT
+			return err->num == ENOENT && !r->o->from
 				       ? suggest_command(r->in.c, argv[i], err)
 				       : -err->num;
 	r->in.targets = r->found.items;
@@ -311,6 +329,8 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	    recover_project(r->in.c, restored_root(r), err) < 0)
 		return -err->num;
 	sources_print(&r->found);
+	if (r->o->from && import_sources(r, err) < 0)
+		return -err->num;
 	output_run_commands(&r->in.c->state, restored_root(r));
 	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
 	if (got >= 0 && r->o->json) {
@@ -328,6 +348,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		jsonout_text(object, "schema", "guard.restore/1");
 		jsonout_bool(object, "restored", r->done);
 		jsonout_text(object, "to", r->o->to);
+		jsonout_text(object, "backup", r->from.destination.path);
 		jsonout_set(object, "from", from);
 		jsonout_number(object, "before", planned_root(r)->now.seq);
 		jsonout_number(object, "after", planned_root(r)->after);
@@ -341,7 +362,11 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 
 int cmd_restore(const struct options *o, struct context *c, struct err *err)
 {
-	struct restore r = {.o = o, .in = {.c = c, .exact = o->exact}};
+	struct restore r = {
+		.o = o,
+		.in = {.c = c, .exact = o->exact},
+		.from = FROM_COPY_NONE,
+	};
 	int got;
 
 	if (!o->count)
@@ -356,6 +381,7 @@ int cmd_restore(const struct options *o, struct context *c, struct err *err)
 	c->wait_for_lock = true;
 	got = restore(&r, o->count, o->operands, err);
 	sources_free(&r.found);
+	from_copy_free(&r.from);
 	restore_paths_free(&r.in);
 	return got;
 }

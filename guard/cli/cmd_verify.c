@@ -1,10 +1,14 @@
+#include <inttypes.h>
+
 #include "base/parse.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/from_copy.h"
 #include "snapshot/maintain/verify.h"
 
 struct verify_command {
 	json_t *faults; /* NULL: text */
 	uint64_t paths; /* that suffer */
+	uint64_t backup_faults;
 };
 
 static int print_or_add_fault(void *arg, const struct verify_fault *f,
@@ -83,6 +87,11 @@ static bool parse_percentage(const char *text, unsigned int *ret)
 	return true;
 }
 
+static const char *level_of(const struct verify_options *o)
+{
+	return o->sample ? "sample" : o->read_data ? "read-data" : "quick";
+}
+
 static int verify_and_report(struct context *c, struct verify_options *o,
 			     bool json, struct err *err)
 {
@@ -108,10 +117,7 @@ static int verify_and_report(struct context *c, struct verify_options *o,
 
 		jsonout_text(object, "schema", "guard.verify/1");
 		jsonout_bool(object, "whole", !result.faults);
-		jsonout_text(object, "level",
-			     o->sample	    ? "sample"
-			     : o->read_data ? "read-data"
-					    : "quick");
+		jsonout_text(object, "level", level_of(o));
 		jsonout_number(object, "packs", result.packs);
 		jsonout_number(object, "objects", result.objects);
 		jsonout_number(object, "snapshots", result.snapshots);
@@ -141,9 +147,132 @@ static int verify_and_report(struct context *c, struct verify_options *o,
 	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;
 }
 
+/* --- a destination --- */
+
+static void print_backup_fault(void *arg, const char *object, const char *what,
+			       const char *why)
+{
+	struct verify_command *v = arg;
+	json_t *fault;
+
+	v->backup_faults++;
+	progress_pause();
+	if (!v->faults) {
+		(void)printf("damaged  %s: %s: %s\n", text_quote(object), what,
+			     why);
+		return;
+	}
+	fault = json_object();
+	jsonout_text(fault, "kind", "backup");
+	jsonout_text(fault, "file", object);
+	jsonout_text(fault, "text", text_printf("%s: %s", what, why));
+	jsonout_add(v->faults, fault);
+}
+
+/* The newest backup of one machine. */
+static int verify_machine(struct from_copy *f, const struct copy_source *s,
+			  const struct copy_verify_options *o,
+			  struct copy_verify_result *sum, struct err *err)
+{
+	AUTO(copy) struct copy_store *copy = NULL;
+	struct copy_verify_result r = {0};
+	auto_free char *space = manifest_space_path(s->space, "");
+	int got = copy_open(&f->destination, f->key, s, 0, &copy, err);
+
+	if (got == -EBADMSG || got == -ENOENT) {
+		o->fault(o->arg, space, "the newest backup", err->text);
+		return 0;
+	}
+	if (got == 0)
+		(void)from_copy_missing(copy, o->fault, o->arg);
+	if (got < 0 || copy_verify(copy, o, &r, err) < 0)
+		return -err->num;
+	sum->files += r.files;
+	sum->bytes += r.bytes;
+	sum->snapshots += r.snapshots;
+	sum->packs += r.packs;
+	return 0;
+}
+
+/* The newest backups of this machine that are not there. */
+static void report_hidden(const struct from_copy *f, struct verify_command *v)
+{
+	auto_free char *space = NULL;
+	uint64_t newest = 0;
+	size_t i;
+
+	for (i = 0; i < f->sources.count; i++)
+		if (from_copy_is_own(f, &f->sources.items[i]))
+			newest = f->sources.items[i].newest.number;
+	if (!f->own || newest >= f->own->number)
+		return;
+	space = manifest_space_path(f->own->space, "");
+	print_backup_fault(
+		v, space, "the newest backups are missing",
+		text_printf("number %" PRIu64 " was the last", f->own->number));
+}
+
+static int verify_destination(struct from_copy *f, struct context *c,
+			      const struct verify_options *level,
+			      const struct options *o, struct err *err)
+{
+	json_auto_t *faults = o->json ? json_array() : NULL;
+	struct verify_command v = {.faults = faults};
+	struct copy_verify_result sum = {0};
+	const struct copy_verify_options options = {
+		.read_data = level->read_data,
+		.sample = level->sample,
+		.fault = print_backup_fault,
+		.progress = progress_show_bytes,
+		.arg = &v,
+	};
+	enum destination_promise promise;
+	size_t i;
+
+	if (from_copy_open(f, c, o->operands[0], o->passphrase_file, err) < 0)
+		return -err->num;
+	progress_start("verify");
+	for (i = 0; i < f->sources.count; i++)
+		if (verify_machine(f, &f->sources.items[i], &options, &sum,
+				   err) < 0)
+			return -err->num;
+	report_hidden(f, &v);
+	progress_end();
+	if (destination_try(&f->destination, &promise, err) < 0)
+		return -err->num;
+	if (o->json) {
+		json_t *object = json_object();
+
+		jsonout_text(object, "schema", "guard.verify/1");
+		jsonout_text(object, "backup", f->destination.path);
+		jsonout_bool(object, "whole", !v.backup_faults);
+		jsonout_text(object, "level", level_of(level));
+		jsonout_number(object, "machines", f->sources.count);
+		jsonout_number(object, "files", sum.files);
+		jsonout_number(object, "bytes", sum.bytes);
+		jsonout_number(object, "packs", sum.packs);
+		jsonout_number(object, "snapshots", sum.snapshots);
+		jsonout_text(object, "protection", from_copy_promise(promise));
+		jsonout_set(object, "faults", TAKE(faults));
+		jsonstream_print(object);
+	} else {
+		output_print("%s is %s: %s of %s in %s (%s)",
+			     text_quote(f->destination.path),
+			     v.backup_faults ? "damaged" : "intact",
+			     text_count(sum.snapshots, "snapshot"),
+			     text_count(f->sources.count, "store"),
+			     text_count(sum.files, "file"),
+			     text_size(sum.bytes));
+		output_print("%s", from_copy_promise_text(promise));
+	}
+	return output_finish() && !v.backup_faults ? STATUS_OK : STATUS_REFUSED;
+}
+
 int cmd_verify(const struct options *o, struct context *c, struct err *err)
 {
 	struct verify_options verify = {.read_data = o->read_data};
+	struct from_copy f = FROM_COPY_NONE;
+	int got;
 
 	if (o->repair)
 		return cmd_repair(o, c, err);
@@ -151,5 +280,10 @@ int cmd_verify(const struct options *o, struct context *c, struct err *err)
 		return options_usage_error(
 			o, "%s is not a percentage from 1%% to 100%%",
 			text_quote(o->sample));
-	return verify_and_report(c, &verify, o->json, err);
+	if (!o->operands[0])
+		return verify_and_report(c, &verify, o->json, err);
+	got = verify_destination(&f, c, &verify, o, err);
+	progress_end();
+	from_copy_free(&f);
+	return got;
 }

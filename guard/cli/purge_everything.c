@@ -18,7 +18,7 @@ static const char *const names[] = {
 	"pins",		"pins.lock",	"names.lock",	 "oplog",
 	"last-prune",	"last-retired", "last-warned",	 "clock",
 	"pending-runs", "config",	"store",	 "derived",
-	"backups",	"last-backup",
+	"backups",	"last-backup",	"recover.lock",
 };
 
 static int refuse_live_runs(const struct context *c, struct err *err)

@@ -59,7 +59,11 @@ value() {
 	*--layer-files) echo 1000 ;;
 	*\ -m | *--message | *--tag | *--keep-tag) echo text ;;
 	*--exclude) echo '*.o' ;;
+	recover\ --at) echo 1 ;;
 	*--at) echo latest ;;
+	*--from) echo "$T/copies" ;;
+	*--machine) uname -n ;;
+	*--into) echo "$HOME" ;;
 	rewind\ --to) echo start ;;
 	*--to) echo "$T/restored" ;;
 	*--overwrite) echo always ;;
@@ -113,6 +117,11 @@ rest() {
 	export\ --tar) echo "$run" ;;
 	export\ *) echo "--tar $run" ;;
 	snapshot\ *) echo '-q' ;;
+	log\ --machine | log\ --passphrase-file) echo "--from $T/copies" ;;
+	restore\ --machine | restore\ --passphrase-file)
+		echo "-n -y --from $T/copies src"
+		;;
+	recover\ * | verify\ --passphrase-file) echo "$T/copies" ;;
 	log\ --find | log\ --ignore-case | log\ -i | log\ --at | log\ --all-versions) echo '--find f1.c' ;;
 	grep\ *) echo f1 ;;
 	show\ *) echo 1 ;;
@@ -149,6 +158,8 @@ wants() {
 	stop\ --resume | stop\ --snapshot | diff\ --exit-code) echo 1 ;;
 	apply\ --abort | apply\ -p | apply\ --patch) echo 1 ;;
 	backup\ --prune | backup\ --keep-last) echo 1 ;; # it is forgotten
+	recover\ -n | recover\ --dry-run) echo 0 ;;
+	recover\ *) echo 1 ;; # this machine has snapshots
 	apply\ --kind) echo 1 ;; # there is no such kind
 	apply\ --follow | apply\ --rest) echo 1 ;; # the run has ended
 	*) echo 0 ;;
@@ -169,8 +180,9 @@ need_run() {
 }
 
 guard snapshot -q >"$T/first"
-mkdir "$HOME/usb"
+mkdir "$HOME/usb" "$T/copies"
 echo words >"$T/pass"
+ok 'a backup is made' guard backup --passphrase-file "$T/pass" "$T/copies"
 awk -F '\t' '
 	$1 == "verb" { print $2 "\t-h"; print $2 "\t--help" }
 	$1 == "option" && $3 != "" { print $2 "\t-" $3 }

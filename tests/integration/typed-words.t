@@ -76,7 +76,6 @@ ui|review
 checkout|restore .
 checkout -- src/f1.c|restore src/f1.c
 switch|restore .
-recover|restore .
 reset --hard|discard|restore .
 revert HEAD|undo
 rollback|undo

@@ -1,0 +1,179 @@
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dirtree.h"
+#include "base/fd.h"
+#include "base/lock.h"
+#include "base/path.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/from_copy.h"
+#include "snapshot/maintain/trash.h"
+
+/* Removes an empty store, which a command such as guard restore has created.
+ * -EEXIST: it has snapshots. */
+static int remove_empty_store(struct context *c, struct err *err)
+{
+	AUTO(trash_list) struct trash_list trash = {0};
+	auto_free uint64_t *seqs = NULL;
+	auto_close int lock = -1;
+	size_t count;
+
+	if (!fd_exists(c->state.fd, "store"))
+		return 0;
+	lock = lock_take(c->state.fd, "store/lock", true, false, err);
+	if (lock < 0 || context_store(c, STORE_READ, err) < 0 ||
+	    catalog_list(c->store, &seqs, &count, err) < 0 ||
+	    trash_snapshots(c->store, &trash, err) < 0)
+		return -err->num;
+	store_free(&c->store);
+	if (count || trash.count)
+		return fail(err, EEXIST,
+			    "%s has snapshots of this machine: guard restore "
+			    "--from DIR restores single files of a backup, "
+			    "and GUARD_HOME=/some/path guard recover DIR "
+			    "makes a store elsewhere",
+			    text_quote(c->state.store_path));
+	return dirtree_remove(c->state.fd, "store", err);
+}
+
+/* Snapshots of directories in the old home become snapshots of directories in
+ * the new one. */
+static int move_home(const char *store_path, const char *old, const char *new,
+		     struct err *err)
+{
+	AUTO(store) struct store *store = NULL;
+	auto_free uint64_t *seqs = NULL;
+	size_t count, i;
+
+	if (store_open(&store, store_path, STORE_WRITE, err) < 0 ||
+	    catalog_list(store, &seqs, &count, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		AUTO(snapshot) struct snapshot s = {0};
+		char *path;
+
+		/* A damaged one was reported when it was unpacked. */
+		if (catalog_load(store, seqs[i], &s, err) < 0 ||
+		    !path_below(s.root_path, old))
+			continue;
+		path = path_join(new, path_rest(s.root_path, old));
+		free(s.root_path);
+		s.root_path = path;
+		if (catalog_replace(store, &s, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+/* The home that the snapshots get, to free; NULL: they keep their paths. */
+static int choose_home(const struct from_copy *f, const char *into, char **ret,
+		       struct err *err)
+{
+	const char *old = f->source->home, *own = f->c->state.home;
+
+	*ret = NULL;
+	if (into && !*old)
+		return fail(err, EINVAL,
+			    "--into: the manifests with the old home are "
+			    "damaged");
+	if (into) {
+		*ret = path_resolve(into, err);
+		return *ret ? 0 : -err->num;
+	}
+	if (!*old || !own || strcmp(old, own) == 0)
+		return 0;
+	if (output_ask("guard: the home of %s was %s; is it %s now?",
+		       text_quote(f->source->host), text_quote(old),
+		       text_quote(own)) > 0)
+		*ret = mem_strdup(own);
+	else
+		output_print("paths in %s stay as they are: --into PATH moves "
+			     "them to another home",
+			     text_quote(old));
+	return 0;
+}
+
+/* The store is made in the trash, so that no other command finds a part of
+ * one; the same call after a crash continues there. */
+static int recover_store(struct from_copy *f, const struct options *o,
+			 uint64_t *ret_faults, struct err *err)
+{
+	const struct state *state = &f->c->state;
+	const struct copy_source *s = f->source;
+	const struct copy_unpack_options unpack = {
+		.fault = from_copy_fault,
+		.progress = progress_show_bytes,
+	};
+	auto_free char *space = manifest_space_path(s->space, "");
+	auto_free char *name = mem_printf("%" PRId64 "-recover-%s-%lu", s->time,
+					  space, o->backup);
+	auto_free char *dir = mem_printf("%s/trash/%s", state->path, name);
+	auto_free char *format = path_join(dir, "FORMAT"), *home = NULL;
+	int got;
+
+	if (choose_home(f, o->into, &home, err) < 0)
+		return -err->num;
+	/* Complete, but perhaps with some paths in the new home. */
+	if (access(format, F_OK) == 0 &&
+	    dirtree_remove(state->trash_fd, name, err) < 0)
+		return -err->num;
+	progress_start("recover");
+	got = copy_unpack(f->copy, dir, &unpack, ret_faults, err);
+	progress_end();
+	*ret_faults += from_copy_missing(f->copy, from_copy_fault, NULL);
+	if (got < 0 || (home && move_home(dir, s->home, home, err) < 0))
+		return -err->num;
+	/* A directory that moves to another one must be writable. */
+	if (chmod(dir, 0700) < 0 ||
+	    fd_rename_new(state->trash_fd, name, state->fd, "store") < 0 ||
+	    chmod(state->store_path, 0500) < 0)
+		return fail_errno(err, "create %s",
+				  text_quote(state->store_path));
+	return 0;
+}
+
+static int recover(struct from_copy *f, const struct options *o,
+		   struct context *c, struct err *err)
+{
+	const char *dir = o->operands[0];
+	auto_close int lock = -1;
+	uint64_t faults;
+
+	if (o->dry_run) {
+		if (from_copy_open(f, c, dir, o->passphrase_file, err) < 0)
+			return -err->num;
+		from_copy_list(f, stdout);
+		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	}
+	lock = lock_take(c->state.fd, "recover.lock", true, false, err);
+	if (lock < 0 || remove_empty_store(c, err) < 0 ||
+	    from_copy_open(f, c, dir, o->passphrase_file, err) < 0 ||
+	    from_copy_choose(f, o->operands[1], o->backup, err) < 0 ||
+	    recover_store(f, o, &faults, err) < 0 ||
+	    backups_remember(&c->state, &f->destination, f->key, err) < 0)
+		return -err->num;
+	state_log(&c->state, "recover", "from", f->destination.path, "host",
+		  f->source->host, NULL);
+	output_print("recovered %s of backup %" PRIu64 " of %s",
+		     faults ? "a part" : "all",
+		     o->backup ? o->backup : f->source->newest.number,
+		     text_quote(f->source->host));
+	if (faults)
+		output_warn("%s: only the files in the objects listed above "
+			    "are lost; guard verify --read-data lists them",
+			    text_count(faults, "damaged object"));
+	output_hint("guard log --all lists the snapshots, guard restore PATH "
+		    "restores a file or directory");
+	return faults ? STATUS_REFUSED : STATUS_OK;
+}
+
+int cmd_recover(const struct options *o, struct context *c, struct err *err)
+{
+	struct from_copy f = FROM_COPY_NONE;
+	int got = recover(&f, o, c, err);
+
+	from_copy_free(&f);
+	return got;
+}

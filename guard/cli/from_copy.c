@@ -1,0 +1,291 @@
+#include "guard/cli/from_copy.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/dirtree.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/passphrase.h"
+#include "restore/plan/unit.h"
+
+void from_copy_free(struct from_copy *f)
+{
+	struct err ignored;
+
+	context_free(&f->view);
+	copy_free(&f->copy);
+	if (f->name)
+		(void)dirtree_remove(f->c->state.trash_fd, f->name, &ignored);
+	free(TAKE(f->name));
+	copy_sources_free(&f->sources);
+	backups_free(&f->known);
+	destination_free(&f->destination);
+	explicit_bzero(f->key, sizeof(f->key));
+}
+
+/* The key that the state has, unless another secret is given in a file. */
+static int find_key(struct from_copy *f, const struct buf *keyfile,
+		    const char *passphrase_file, struct err *err)
+{
+	AUTO(passphrase) char *secret = NULL;
+
+	if (f->own && !passphrase_file) {
+		memcpy(f->key, f->own->key, sizeof(f->key));
+		return 0;
+	}
+	if (!keyfile->len)
+		return fail(err, ENOENT,
+			    "%s has no backup: there is no file " KEYFILE_NAME,
+			    text_quote(f->destination.path));
+	if (passphrase_read(passphrase_file,
+			    "guard: passphrase, or the words of the recovery "
+			    "sheet: ",
+			    &secret, err) < 0)
+		return -err->num;
+	return keyfile_open(keyfile, secret, f->key, err) < 0
+		       ? err_context(err, "%s", f->destination.path)
+		       : 0;
+}
+
+int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
+		   const char *passphrase_file, struct err *err)
+{
+	auto_free char *path = path_resolve(dir, err);
+	AUTO(buf) struct buf keyfile = {0};
+
+	f->c = c;
+	return !path || backups_load(&c->state, &f->known, err) < 0 ||
+			       backups_open(&f->known, path, &f->destination,
+					    &keyfile, &f->own, err) < 0 ||
+			       find_key(f, &keyfile, passphrase_file, err) <
+				       0 ||
+			       copy_list(&f->destination, f->key, &f->sources,
+					 err) < 0
+		       ? -err->num
+		       : 0;
+}
+
+void from_copy_list(const struct from_copy *f, FILE *to)
+{
+	AUTO(table) struct table t = {.columns = 5, .width = output_width()};
+	size_t i;
+
+	for (i = 0; i < f->sources.count; i++) {
+		const struct copy_source *s = &f->sources.items[i];
+		auto_free char *name = manifest_space_path(s->space, "");
+		auto_free char *number =
+			mem_printf("backup %" PRIu64, s->newest.number);
+		AUTO(buf) struct buf host = {0};
+
+		text_escape_name(&host, s->host);
+		table_row(&t,
+			  (const char *const[]){
+				  buf_text(&host), number,
+				  s->time ? text_age((struct timestamp){
+						    .sec = s->time})
+					  : "",
+				  s->fault ? s->fault
+					   : text_printf("snapshot %" PRIu64,
+							 s->snapshots),
+				  name});
+	}
+	table_print(&t, "", to);
+}
+
+bool from_copy_is_own(const struct from_copy *f, const struct copy_source *s)
+{
+	return f->own && f->own->number &&
+	       memcmp(f->own->space, s->space, SEAL_SPACE_LEN) == 0;
+}
+
+/* The number of sources of this name; *ret is the last one. */
+static size_t match_machine(const struct from_copy *f, const char *machine,
+			    const struct copy_source **ret)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < f->sources.count; i++) {
+		const struct copy_source *s = &f->sources.items[i];
+		auto_free char *name = manifest_space_path(s->space, "");
+
+		if (!machine && from_copy_is_own(f, s)) {
+			*ret = s;
+			return 1;
+		}
+		if (machine && strcmp(s->host, machine) != 0 &&
+		    strncmp(name, machine, strlen(machine)) != 0)
+			continue;
+		*ret = s;
+		count++;
+	}
+	return count;
+}
+
+int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
+		     struct err *err)
+{
+	const char *path = text_quote(f->destination.path);
+	auto_free char *line = NULL;
+	size_t count = match_machine(f, machine, &f->source);
+
+	if (count != 1)
+		from_copy_list(f, output_stderr());
+	if (count > 1 && !machine) {
+		line = output_ask_line("guard: which one? Type its first word, "
+				       "or the beginning of the last: ");
+		if (line)
+			count = match_machine(f, line, &f->source);
+	}
+	if (count != 1)
+		return fail(err, count ? EEXIST : ENOENT,
+			    "%s has %s: name one of those listed above", path,
+			    count ? "backups of several stores"
+				  : "no backup of that name");
+	return copy_open(&f->destination, f->key, f->source, number, &f->copy,
+			 err);
+}
+
+int from_copy_view(struct from_copy *f, struct context *c,
+		   const struct options *o, struct err *err)
+{
+	struct timestamp now = timestamp_now();
+	struct state *state = &f->view.state;
+	const struct copy_unpack_options unpack = {
+		.lazy = true,
+		.fault = from_copy_fault,
+		.progress = progress_show_bytes,
+	};
+	uint64_t faults;
+	int got;
+
+	if (from_copy_open(f, c, o->from, o->passphrase_file, err) < 0 ||
+	    from_copy_choose(f, o->machine, 0, err) < 0)
+		return -err->num;
+	(void)from_copy_missing(f->copy, from_copy_fault, NULL);
+	f->name = mem_printf("%" PRId64 "-copy-%u-%d", now.sec, now.nsec,
+			     (int)getpid());
+	state->path = mem_printf("%s/trash/%s", c->state.path, f->name);
+	state->store_path = path_join(state->path, "store");
+	if (mkdirat(c->state.trash_fd, f->name, 0700) < 0 ||
+	    (state->fd = fd_open_dir(c->state.trash_fd, f->name)) < 0 ||
+	    mkdirat(state->fd, "runs", 0700) < 0 ||
+	    (state->runs_fd = fd_open_dir(state->fd, "runs")) < 0)
+		return fail_errno(err, "create %s", text_quote(state->path));
+	progress_start("read");
+	got = copy_unpack(f->copy, state->store_path, &unpack, &faults, err);
+	progress_end();
+	f->view.project = c->project ? mem_strdup(c->project) : NULL;
+	return got < 0 ? got : context_store(&f->view, STORE_READ, err);
+}
+
+/* above: a directory on the way to the target, of which only the target is
+ * stored. */
+static int import_path(struct from_copy *f, const struct snapshot *s,
+		       const char *path, bool above, struct tree_editor *ed,
+		       struct err *err)
+{
+	struct store *from = f->view.store;
+	AUTO(entry) struct entry e = {0}, own = {0};
+	int got = tree_lookup(from, &s->root, path, &e, err);
+
+	if (got <= 0)
+		return got;
+	if (above) {
+		e.content = (struct oid){0};
+		e.flags |= ENTRY_INCOMPLETE;
+	} else if (copy_fetch(f->copy, f->view.state.store_path, from, &e,
+			      err) < 0) {
+		return -err->num;
+	}
+	if (copy_entry(from, f->c->store, &e, &own, err) < 0)
+		return err_context(err, "%s", text_quote(path));
+	return above ? tree_editor_put_dir(ed, path, &own, err)
+		     : tree_editor_put(ed, path, &own, err);
+}
+
+int from_copy_import(struct from_copy *f, struct restore_target *t,
+		     struct err *err)
+{
+	struct snapshot *s = &t->snapshot;
+	size_t stem = unit_stem(t->path);
+	auto_free char *main =
+		stem ? mem_strndup(t->path, stem) : mem_strdup(t->path);
+	struct tree_editor *ed =
+		tree_editor_new(f->c->store, &(struct entry){0});
+	const char *at = t->path;
+	struct entry root = {0};
+	int got = import_path(f, s, "", *t->path, ed, err);
+	size_t i;
+
+	while (got >= 0 && (at = strchr(at, '/'))) {
+		auto_free char *dir =
+			mem_strndup(t->path, (size_t)(at++ - t->path));
+
+		got = import_path(f, s, dir, true, ed, err);
+	}
+	/* The sidecars of a database, which the restore may need. */
+	for (i = 0; i < UNIT_MEMBERS && got >= 0 && *t->path; i++) {
+		auto_free char *path = unit_path(main, (enum unit_member)i);
+
+		got = import_path(f, s, path, false, ed, err);
+	}
+	if (tree_editor_end(&ed, got < 0 ? got : 0, &root, err) < 0)
+		return -err->num;
+	entry_free(&s->root);
+	s->root = root;
+	entry_free(&t->entry);
+	free(s->message);
+	s->message = mem_printf("%s:%" PRIu64, f->destination.path, s->seq);
+	s->seq = 0;
+	return tree_lookup(f->c->store, &s->root, t->path, &t->entry, err);
+}
+
+void from_copy_fault(void *unused, const char *object, const char *what,
+		     const char *why)
+{
+	(void)unused;
+	progress_pause();
+	output_warn("damaged: %s: %s: %s", text_quote(object), what, why);
+}
+
+const char *from_copy_promise_text(enum destination_promise promise)
+{
+	static const char *const texts[] = {
+		[DESTINATION_PLAIN] = "plain: a process of yours can change "
+				      "and delete these backups",
+		[DESTINATION_APPEND_ONLY] =
+			"append-only: you cannot delete these backups",
+		[DESTINATION_LOCKED] =
+			"locked: you can neither change nor delete these "
+			"backups",
+	};
+
+	return texts[promise];
+}
+
+const char *from_copy_promise(enum destination_promise promise)
+{
+	const char *text = from_copy_promise_text(promise);
+
+	return text_printf("%.*s", (int)strcspn(text, ":"), text);
+}
+
+size_t from_copy_missing(const struct copy_store *copy, copy_fault *fault,
+			 void *arg)
+{
+	const uint64_t *numbers;
+	size_t count, i;
+
+	numbers = copy_missing(copy, &count);
+	for (i = 0; i < count; i++)
+		fault(arg, text_printf("backup %" PRIu64, numbers[i]),
+		      "its manifest",
+		      "missing or damaged: files that only "
+		      "it lists are lost");
+	return count;
+}

@@ -1,0 +1,314 @@
+#!/bin/sh
+# recover, restore --from, log --from and verify DIR: all that a machine without
+# its disk gets back from the directory that guard backup wrote to, and what a
+# damage of this directory costs.
+# shellcheck disable=SC2317 # functions are called through gives and ok
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+P=$HOME/project
+D=$T/copies
+echo 'a long passphrase' >"$T/pass"
+mkdir "$D"
+cd "$P" || exit 99
+
+# backup [OPTIONS]: to $D
+backup() {
+	guard backup --passphrase-file "$T/pass" "$@" "$D"
+}
+
+# on NAME COMMAND...: on another machine, with the passphrase in a file
+on() {
+	other=$T/$1
+	shift
+	mkdir -p "$other/home"
+	(cd "$other/home" && HOME=$other/home GUARD_HOME=$other/state "$@")
+}
+
+# recover NAME [OPTIONS]: to that machine, from $D
+recover() {
+	name=$1
+	shift
+	on "$name" guard recover --passphrase-file "$T/pass" "$@"
+}
+
+# snapshot_is NAME SNAP: whether the project of a snapshot there is that of its
+# manifest
+snapshot_is() {
+	rm -rf "$T/files"
+	on "$1" guard restore -q -y --at "$2" --to "$T/files" "$P" || return 1
+	manifest "$T/files/project" >"$T/got"
+	same "$T/m$2" "$T/got"
+}
+
+# store N: takes snapshot N, and saves the manifest
+store() {
+	guard snapshot -q >/dev/null || return 1
+	manifest "$P" >"$T/m$1"
+}
+
+# --- three backups, each with a pack of its own ---
+for n in 1 2 3; do
+	head -c 5000000 /dev/urandom >"big$n"
+	echo "version $n" >README.md
+	ok "snapshot $n is taken" store $n
+	gives 0 "backup $n is made" backup
+	cp "$out" "$T/sheet$n"
+done
+rm src/f0.c
+ok 'snapshot 4 is taken' store 4
+gives 0 'a backup of a deleted file is made' backup
+cp -a "$D" "$T/good"
+space=$(basename "$D"/*-*/)
+
+# --- the list of machines ---
+gives 0 'recover -n lists the machines' \
+	recover a --dry-run "$D"
+says "$out" "$(uname -n)"
+says "$out" 'backup 4'
+says "$out" "$space"
+no 'recover -n makes no store' test -e "$T/a/state/store"
+gives 1 'a wrong passphrase is refused' \
+	on a guard recover --passphrase-file /etc/passwd "$D"
+gives 1 'a directory without backups is refused' recover a "$P"
+says "$err" 'no file guard-copy'
+gives 1 'without a terminal and a file, no passphrase is asked for' \
+	on a guard recover "$D"
+says "$err" '--passphrase-file'
+gives 1 'an unknown machine is refused' recover a "$D" nosuch
+says "$err" 'no backup of that name'
+no 'a refused recover makes no store' test -e "$T/a/state/store"
+
+# --- everything, byte for byte ---
+gives 1 'nothing is stored before' on a guard log
+gives 0 'recover makes the store again' recover a "$D"
+says "$err" 'guard restore PATH'
+for n in 1 2 3 4; do
+	ok "all files of snapshot $n are recovered" snapshot_is a $n
+done
+ok 'the recovered store is intact' on a guard verify --read-data
+gives 1 'a store with snapshots is not replaced' recover a "$D"
+says "$err" 'restore --from DIR'
+
+# --- the machine goes on ---
+mkdir "$T/a/home/work"
+echo new >"$T/a/home/work/file"
+gives 0 'the recovered machine takes snapshots' \
+	on a guard snapshot "$T/a/home/work"
+gives 0 'the recovered machine backs up without a passphrase' \
+	on a guard backup "$D"
+cp -a "$state" "$T/old"
+gives 0 'the old machine, which was not lost after all, backs up, too' \
+	env GUARD_HOME="$T/old" guard backup "$D"
+is "$(find "$D" -maxdepth 1 -type d -name '*-*' | wc -l)" 2 \
+	'their backups have directories of their own'
+gives 1 'of two stores, one must be named' recover b "$D"
+says "$err" 'backups of several stores'
+second=$(basename "$(find "$D" -maxdepth 1 -type d -name '*-*' \
+	! -name "$space")")
+gives 0 'the beginning of a name selects a store' recover b "$D" "$second"
+ok 'the old machine is recovered' snapshot_is b 4
+gives 1 'it lacks the files of the new machine' \
+	on b guard restore -n -y "$T/a/home/work"
+gives 0 'the new machine is recovered' recover c "$D" "$space"
+ok 'it has the snapshots of the old one' snapshot_is c 3
+gives 0 'it has its own ones' \
+	on c guard restore -y --to "$T/c/out" "$T/a/home/work"
+is "$(cat "$T/c/out/work/file")" new 'they are right'
+rm -rf "$D"
+cp -a "$T/good" "$D"
+
+# --- the words of the sheet, an older backup, another home ---
+grep -oE '\b([a-z]{5}[ -]){8}[a-z]{5}\b' "$T/sheet1" | head -n 1 >"$T/words"
+gives 0 'the words of the recovery sheet open the backup' \
+	on d guard recover --passphrase-file "$T/words" --at 2 "$D"
+ok 'an older backup is recovered' snapshot_is d 2
+gives 1 'an older backup lacks later snapshots' on d guard show 3
+gives 0 'recover puts snapshots below the new home' \
+	recover e --into "$T/e/home" "$D"
+gives 0 'versions have their paths in the new home' \
+	on e guard log --json "$T/e/home/project/README.md"
+is "$(grep -c '"snapshot": ' "$out")" 3 'the log has all of them'
+gives 0 'a missing project is restored in the new home' \
+	on e guard restore -y "$T/e/home/project"
+manifest "$T/e/home/project" >"$T/got"
+ok 'the project is complete in the new home' same "$T/m4" "$T/got"
+
+# --- damage ---
+# second_pack: the file with the pack of snapshot 2
+second_pack() {
+	find "$D/$space/p" -type f -printf '%T@ %p\n' | LC_ALL=C sort -n |
+		sed -n '2s/[^ ]* //p'
+}
+
+# loses NAME DAMAGE FILE: recovers, and checks which files are lost
+loses() {
+	gives 1 "recover reports $2" recover "$1" "$D"
+	says "$err" "${3##*/}"
+	says "$err" '1 damaged object'
+	on "$1" guard verify --read-data >"$T/lost" 2>&1
+	is "$(sed -n 's/^lost *snapshot [0-9]*: \([^:]*\): .*/\1/p' "$T/lost" | sort -u |
+		grep -v README.md)" big2 "verify lists the files of $2"
+	ok "a snapshot without them is complete ($2)" snapshot_is "$1" 1
+	rm -rf "$T/files"
+	ok "the files of other objects are restored ($2)" \
+		on "$1" guard restore -q -y --at 4 --to "$T/files" "$P/src" \
+		"$P/big3" "$P/data" "$P/.git" "$P/notes.txt"
+	ok "with the right bytes ($2)" cmp "$P/big3" "$T/files/big3"
+}
+
+gives 0 'verify DIR accepts an intact destination' guard verify "$D"
+says "$err" 'is intact'
+says "$err" 'plain:'
+gives 0 'verify DIR reads all bytes' guard verify --read-data "$D"
+pack=$(second_pack)
+chmod u+w "$pack"
+printf 'X' | dd of="$pack" bs=1 seek=2500000 conv=notrunc status=none
+gives 0 'a changed byte is not seen by the sizes' guard verify "$D"
+gives 1 'verify --read-data sees a changed byte' \
+	guard verify --read-data "$D"
+says "$out" "${pack##*/}"
+gives 1 'verify --json sees it, too' guard verify --json --read-data "$D"
+ok 'the JSON names the file' grep -q "${pack##*/}" "$out"
+loses f 'a changed byte' "$pack"
+truncate -s 3000000 "$pack"
+gives 1 'verify sees a short file' guard verify "$D"
+says "$out" "${pack##*/}"
+loses g 'a short file' "$pack"
+mv "$pack" "$T/pack"
+gives 1 'verify sees a missing file' guard verify "$D"
+says "$out" "${pack##*/}"
+loses h 'a missing file' "$pack"
+gives 0 'restore --from does not need other objects' \
+	guard restore -n -y --from "$D" --at 3 "$P/big3"
+gives 1 'restore --from names what it cannot restore' \
+	guard restore -n -y --from "$D" --at 3 "$P/big2"
+rm -rf "$D"
+cp -a "$T/good" "$D"
+
+# manifest_path N: the path of manifest N
+manifest_path() {
+	echo "$D/$space/c/"*"$1-"*
+}
+
+# --- hidden manifests ---
+last=$(manifest_path 0004)
+mv "$last" "$T/last"
+gives 1 'verify knows that the newest backup is missing' guard verify "$D"
+says "$out" 'number 4 was the last'
+gives 0 'without the newest manifest, the one before is recovered' \
+	recover i "$D"
+ok 'it is complete' snapshot_is i 3
+gives 1 'it lacks the last snapshot' on i guard show 4
+mv "$T/last" "$last"
+mv "$(manifest_path 0002)" "$T/middle"
+gives 1 'verify names a missing manifest' guard verify "$D"
+says "$out" "'backup 2': its manifest"
+gives 1 'recover names a missing manifest' recover j "$D"
+ok 'the snapshots before it are complete' snapshot_is j 1
+mkdir "$T/hidden"
+mv "$D/$space/c/"* "$T/hidden"
+gives 1 'without any manifest there is no backup' recover k "$D"
+says "$err" 'has no backup'
+rm -rf "$D"
+cp -a "$T/good" "$D"
+
+# --- restore --from, log --from ---
+rm README.md big1
+echo local >local
+gives 0 'guard snapshot makes the local store differ' guard snapshot
+gives 0 'restore --from restores a file' \
+	guard restore -y --from "$D" --at 1 README.md big1
+is "$(cat README.md)" 'version 1' 'it has the content of the backup'
+gives 0 'restore --from is undone' guard undo -y
+no 'the file is gone again' test -e README.md
+gives 0 'log --from lists the versions of a path' \
+	guard log --from "$D" README.md
+is "$(grep -c ' modified ' "$out")" 2 'log --from has all versions'
+gives 0 'log --from lists the snapshots of a backup' guard log --from "$D"
+is "$(wc -l <"$out")" 4 'log --from has all snapshots'
+gives 0 'another machine reads the log' \
+	on l guard log --from "$D" --passphrase-file "$T/pass" "$P/README.md"
+says "$out" modified
+gives 0 'another machine restores a file that it never had' \
+	on l guard restore -y --from "$D" --passphrase-file "$T/pass" \
+	--to "$T/l/out" "$P/src"
+ok 'the directory is complete' diff -r "$P/src" "$T/l/out/src"
+on l guard log >"$out" 2>&1
+silent "$out" 'README'
+is "$(find "$state/trash" "$T/l/state/trash" -name '*copy*')" '' \
+	'restore --from leaves nothing in the state'
+python3 - "$P/rows.sqlite" <<'SQL'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute('pragma journal_mode = wal')
+db.execute('create table t (x)')
+db.execute('insert into t values (42)')
+db.commit()
+import os
+os._exit(0)
+SQL
+gives 0 'a database is stored' guard snapshot
+gives 0 'a database is backed up' backup
+rm rows.sqlite*
+gives 0 'restore --from restores a database' \
+	guard restore -y --from "$D" rows.sqlite
+is "$(python3 -c 'import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute("select x from t").fetchone()[0])' \
+	rows.sqlite)" 42 'its write-ahead log comes with it'
+
+# --- two machines in one destination, and a clone ---
+mkdir -p "$T/m/home/work"
+echo other >"$T/m/home/work/file"
+gives 0 'another machine takes a snapshot' \
+	on m guard snapshot "$T/m/home/work"
+gives 0 'it backs up to the same destination' \
+	on m guard backup --passphrase-file "$T/pass" "$D"
+gives 0 'verify checks both' guard verify --read-data "$D"
+theirs=$(basename "$(find "$D" -maxdepth 1 -type d -name '*-*' ! -name "$space")")
+gives 0 'the other store is recovered' recover n "$D" "$theirs"
+gives 0 'its file is restored' \
+	on n guard restore -y --to "$T/n/out" "$T/m/home/work/file"
+is "$(cat "$T/n/out/file")" other 'it is right'
+gives 0 'restore --from takes the store of this machine' \
+	guard restore -n -y --from "$D" --at 1 README.md
+gives 0 'restore --from takes the named store' \
+	guard restore -y --from "$D" --machine "$theirs" --to "$T/o" \
+	"$T/m/home/work/file"
+cp -a "$T/m" "$T/clone"
+echo mine >"$T/m/home/work/file"
+echo clone >"$T/m/home/work/clone"
+on m guard snapshot -q "$T/m/home/work" >/dev/null
+gives 0 'the original of a clone backs up' on m guard backup "$D"
+rm "$T/m/home/work/clone"
+mkdir -p "$T/clone/home"
+clone() {
+	HOME=$T/m/home GUARD_HOME=$T/clone/state guard "$@"
+}
+echo clone >"$T/m/home/work/file"
+clone snapshot -q "$T/m/home/work" >/dev/null
+gives 0 'a clone backs up' clone backup "$D"
+gives 0 'the original goes on' on m guard backup "$D"
+gives 0 'a clone goes on' clone backup "$D"
+gives 0 'all stores of the destination are intact' \
+	guard verify --read-data "$D"
+gives 0 'recover -n lists all of them' recover p -n "$D"
+contents=$(recover p -n "$D" 2>/dev/null | sed 's/.* //' | sort -u |
+	while read -r chosen; do
+		[ "$chosen" != "$space" ] || continue
+		recover "r-$chosen" "$D" "$chosen" >/dev/null 2>&1
+		on "r-$chosen" guard restore -q -y --to "$T/r-$chosen/out" \
+			"$T/m/home/work/file" >/dev/null 2>&1
+		cat "$T/r-$chosen/out/file"
+	done | sort | tr '\n' ' ')
+is "$contents" 'clone mine ' 'original and clone are both recovered'
+
+# --- versions of the format ---
+cp -a "$T/good" "$T/newer"
+chmod u+w "$T/newer/guard-copy"
+sed -i '1s/ 1$/ 9/' "$T/newer/guard-copy"
+gives 1 'a destination of a newer guard is refused' recover q "$T/newer"
+says "$err" 'newer'
+
+finish
