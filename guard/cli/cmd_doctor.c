@@ -5,6 +5,7 @@
 #include "base/dirtree.h"
 #include "base/library.h"
 #include "guard/change/live.h"
+#include "guard/cli/backup_age.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/styled.h"
 #include "guard/sandbox/inspect.h"
@@ -112,6 +113,32 @@ static void inspect_disk(void *arg, const struct session *s, const char *point,
 						      .remedy = remedy});
 }
 
+/* Returns the number of destinations. */
+static size_t inspect_backups(struct doctor *d, const struct state *st)
+{
+	AUTO(backups) struct backups known = {0};
+	struct err ignored;
+	size_t i;
+
+	(void)backups_load(st, &known, &ignored);
+	for (i = 0; i < known.count; i++) {
+		const struct backup *b = &known.items[i];
+		auto_free char *text =
+			mem_printf("newest backup: %s", backup_age_text(b));
+		auto_free char *remedy =
+			mem_printf("guard backup %s", text_shell(b->path));
+		bool late = backup_age_is_late(b);
+
+		print_inspection(
+			d, &(struct inspection){
+				   .state = late ? INSPECT_WEAKER : INSPECT_OK,
+				   .name = "backup",
+				   .text = text,
+				   .remedy = late ? remedy : NULL});
+	}
+	return known.count;
+}
+
 static void inspect_state_dir(struct doctor *d)
 {
 	struct inspection ok = {.name = "state"};
@@ -140,9 +167,10 @@ static void inspect_state_dir(struct doctor *d)
 		disk.text = "the store is on the same disk as your home: "
 			    "versions help against mistakes, not against a "
 			    "broken disk";
-		disk.remedy = "GUARD_HOME=/on/another/disk, or copies of it";
+		disk.remedy = "guard backup DIR, on another disk";
 	}
-	print_inspection(d, &disk);
+	if (!inspect_backups(d, &st))
+		print_inspection(d, &disk);
 	live_each_disk(st.runs_fd, inspect_disk, d);
 	state_close(&st);
 }

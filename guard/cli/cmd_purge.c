@@ -12,6 +12,7 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/purge_everything.h"
 #include "guard/history/versions.h"
+#include "guard/retention/backups.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
 #include "guard/retention/run_contents.h"
@@ -247,6 +248,22 @@ static void print_purge_json(const struct purge_command *p,
 	jsonstream_print(object);
 }
 
+/* Backups made before still have the path. */
+static void print_backups(const struct context *c)
+{
+	AUTO(backups) struct backups known = {0};
+	struct err err;
+	size_t i;
+
+	if (backups_load(&c->state, &known, &err) < 0)
+		output_warn("%s", err.text);
+	for (i = 0; i < known.count; i++)
+		output_warn("the backups in %s still have it: guard backup "
+			    "--prune %s deletes old backups",
+			    text_quote(known.items[i].path),
+			    text_shell(known.items[i].path));
+}
+
 static int execute_purge(struct context *c, struct purge_command *p,
 			 struct err *err)
 {
@@ -282,6 +299,7 @@ static int execute_purge(struct context *c, struct purge_command *p,
 		"%s is purged from %s%s; %s cleared, both trashes are empty",
 		text_quote(p->path), text_count(result.snapshots, "snapshot"),
 		layers, text_count(result.packs, "pack"));
+	print_backups(c);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 

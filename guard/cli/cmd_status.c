@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "guard/cli/backup_age.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/styled.h"
 #include "guard/cli/verdict_show.h"
 #include "guard/run/run.h"
 #include "guard/review/overlaps.h"
@@ -25,6 +27,7 @@ struct status_options {
 	size_t elsewhere; /* pending runs that are not shown */
 	const char *glob; /* runs with such a name only; NULL: all */
 	const char *name; /* glob is a single run's name or id */
+	struct backups backups;
 };
 
 /* On stderr, or as JSON into the list. */
@@ -144,6 +147,7 @@ static void print_status_json(const struct session_list *list,
 	jsonout_text(document, "unfinished", o->unfinished);
 	print_overlaps(list, o, overlaps);
 	jsonout_set(document, "overlaps", overlaps);
+	jsonout_set(document, "backups", backup_age_json(&o->backups));
 	jsonstream_print(document);
 }
 
@@ -332,6 +336,22 @@ static void print_storing(const struct context *c)
 	free(storing.run_id);
 }
 
+/* One line, for the destination with the newest backup. */
+static void print_backup_age(const struct backups *known)
+{
+	const struct backup *newest = NULL;
+	size_t i;
+
+	for (i = 0; i < known->count; i++)
+		if (!newest || known->items[i].time > newest->time)
+			newest = &known->items[i];
+	if (newest)
+		styled_line(styled_out(), LINE_PLAIN,
+			    "%snewest backup: %s" PLAIN,
+			    backup_age_is_late(newest) ? CHANGED : FAINT,
+			    backup_age_text(newest));
+}
+
 static int status(struct context *c, struct status_options *o, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
@@ -341,6 +361,8 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		return -err->num;
 	o->project = c->project;
 	o->context = c;
+	if (backups_load(&c->state, &o->backups, err) < 0)
+		output_warn("%s", err->text);
 	retire_runs(c, true);
 	if ((o->o->all ? session_list(c->state.runs_fd, false, &list, err)
 		       : session_list_pending(c->state.runs_fd, c->project,
@@ -377,8 +399,10 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		print_lines(&list, o);
 	else
 		print_table(&list, o);
-	if (!o->o->json && !o->o->porcelain && !o->o->ids)
+	if (!o->o->json && !o->o->porcelain && !o->o->ids) {
 		print_storing(c);
+		print_backup_age(&o->backups);
+	}
 	return STATUS_OK;
 }
 
@@ -401,5 +425,6 @@ int cmd_status(const struct options *o, struct context *c, struct err *err)
 	}
 	got = status(c, &s, err);
 	free(s.unfinished);
+	backups_free(&s.backups);
 	return got;
 }

@@ -311,4 +311,18 @@ sed -i '1s/ 1$/ 9/' "$T/newer/guard-copy"
 gives 1 'a destination of a newer guard is refused' recover q "$T/newer"
 says "$err" 'newer'
 
+# --- status, doctor, purge ---
+guard status >"$out" 2>"$err"
+says "$out" 'newest backup: '
+says "$out" "in '$D'"
+ok 'status has the backups in JSON' sh -c 'guard status --json |
+	grep -q "\"backups\""'
+guard doctor >"$out" 2>"$err"
+says "$out" 'newest backup: '
+touch -d '3 days ago' "$state"/backups/*/success
+guard doctor >"$out" 2>"$err"
+ok 'doctor calls an old backup weaker' grep -q '^weaker .*backup' "$out"
+gives 0 'purge removes a path' guard purge --confirm big3 big3
+says "$err" "the backups in '$D' still have it"
+
 finish

@@ -1,0 +1,43 @@
+#include "guard/cli/backup_age.h"
+
+#include "base/text.h"
+#include "guard/cli/jsonout.h"
+
+#define DAY ((int64_t)24 * 3600)
+
+const char *backup_age_text(const struct backup *b)
+{
+	return text_printf(
+		"%s in %s%s%s",
+		b->time ? text_age((struct timestamp){.sec = b->time}) : "none",
+		text_quote(b->path),
+		b->failure  ? "; the last one failed: "
+		: b->unsent ? "; backup-command has yet to take its files"
+			    : "",
+		b->failure ? b->failure : "");
+}
+
+bool backup_age_is_late(const struct backup *b)
+{
+	return b->failure || b->unsent || timestamp_now().sec - b->time > DAY;
+}
+
+json_t *backup_age_json(const struct backups *known)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < known->count; i++) {
+		const struct backup *b = &known->items[i];
+		json_t *object = json_object();
+
+		jsonout_text(object, "path", b->path);
+		jsonout_time(object, "time",
+			     (struct timestamp){.sec = b->time});
+		jsonout_number(object, "number", b->number);
+		jsonout_text(object, "failure", b->failure);
+		jsonout_bool(object, "unsent", b->unsent);
+		jsonout_add(list, object);
+	}
+	return list;
+}

@@ -1,0 +1,20 @@
+/*
+ * The age of the newest backup in a destination, as `guard status` and `guard
+ * doctor` print it.
+ */
+#ifndef GUARD_CLI_BACKUP_AGE_H
+#define GUARD_CLI_BACKUP_AGE_H
+
+#include <jansson.h>
+
+#include "guard/retention/backups.h"
+
+/* "3 h ago in '/mnt/usb'", with the failure of a later one. Buffers as in
+ * text_quote(). */
+const char *backup_age_text(const struct backup *b);
+/* Whether it is older than a day, or a later one has failed. */
+bool backup_age_is_late(const struct backup *b);
+/* All of them as a list of objects. */
+json_t *backup_age_json(const struct backups *known);
+
+#endif
