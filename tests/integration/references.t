@@ -274,7 +274,7 @@ for f in parts/one loop/two dots/three.sh; do
 done
 
 # --- a target of make, a package of Go, a nested repository, syntax checks ---
-script t/recipe t/below/mine t/other t/nested/gh/pre-push
+script t/recipe t/below/mine t/other t/nested/gh/pre-push t/login t/plain.pl
 plain t/go/main.go t/check.rb t/check.pl t/inline.sh
 put t/Makefile <<'END'
 checks: a.c
@@ -295,9 +295,11 @@ go run ./t/go
 ruby -c t/check.rb
 perl -wc t/check.pl
 sh -c '. t/inline.sh'
+bash -l t/login
+perl -l t/plain.pl
 END
 chmod +x .git/hooks/post-applypatch
-for f in recipe below/mine go/main.go inline.sh; do
+for f in recipe below/mine go/main.go inline.sh login plain.pl; do
 	want '!!' t/$f .git/hooks/post-applypatch
 done
 want '!!' t/nested/gh/pre-push t/nested/.git/config
