@@ -32,8 +32,6 @@ void from_copy_free(struct from_copy *f)
 static int find_key(struct from_copy *f, const struct buf *keyfile,
 		    const char *passphrase_file, struct err *err)
 {
-	AUTO(passphrase) char *secret = NULL;
-
 	if (f->own && !passphrase_file) {
 		memcpy(f->key, f->own->key, sizeof(f->key));
 		return 0;
@@ -42,14 +40,8 @@ static int find_key(struct from_copy *f, const struct buf *keyfile,
 		return fail(err, ENOENT,
 			    "%s has no backup: there is no file " KEYFILE_NAME,
 			    text_quote(f->destination.path));
-	if (passphrase_read(passphrase_file,
-			    "guard: passphrase, or the words of the recovery "
-			    "sheet: ",
-			    &secret, err) < 0)
-		return -err->num;
-	return keyfile_open(keyfile, secret, f->key, err) < 0
-		       ? err_context(err, "%s", f->destination.path)
-		       : 0;
+	return passphrase_open_key(passphrase_file, f->destination.path,
+				   keyfile, f->key, err);
 }
 
 int from_copy_open(struct from_copy *f, struct context *c, const char *dir,

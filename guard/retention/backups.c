@@ -135,42 +135,6 @@ struct backup *backups_find_id(const struct backups *b,
 	return NULL;
 }
 
-int backups_key(const struct state *state,
-		const unsigned char id[KEYFILE_ID_LEN],
-		unsigned char ret_key[SEAL_KEY_LEN], struct err *err)
-{
-	AUTO(backups) struct backups known = {0};
-	const struct backup *b;
-
-	if (backups_load(state, &known, err) < 0)
-		return -err->num;
-	b = backups_find_id(&known, id);
-	if (!b)
-		return fail(err, ENOENT, "its key is not known");
-	memcpy(ret_key, b->key, SEAL_KEY_LEN);
-	return 0;
-}
-
-bool backups_space(const struct state *state,
-		   const unsigned char key[SEAL_KEY_LEN],
-		   unsigned char ret[SEAL_SPACE_LEN])
-{
-	AUTO(backups) struct backups known = {0};
-	struct err ignored;
-	size_t i;
-
-	(void)backups_load(state, &known, &ignored);
-	for (i = 0; i < known.count; i++) {
-		const struct backup *b = &known.items[i];
-
-		if (!b->number || memcmp(b->key, key, SEAL_KEY_LEN) != 0)
-			continue;
-		memcpy(ret, b->space, SEAL_SPACE_LEN);
-		return true;
-	}
-	return false;
-}
-
 int backups_read_keyfile(const struct destination *d, struct buf *ret,
 			 unsigned char ret_id[KEYFILE_ID_LEN], struct err *err)
 {

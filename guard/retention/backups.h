@@ -45,15 +45,6 @@ int backups_load(const struct state *state, struct backups *ret,
 struct backup *backups_find(const struct backups *b, const char *path);
 struct backup *backups_find_id(const struct backups *b,
 			       const unsigned char id[KEYFILE_ID_LEN]);
-/* -ENOENT: the destination is not known. */
-int backups_key(const struct state *state,
-		const unsigned char id[KEYFILE_ID_LEN],
-		unsigned char ret_key[SEAL_KEY_LEN], struct err *err);
-/* The namespace of this machine's newest backup with that key, if there is one.
- */
-bool backups_space(const struct state *state,
-		   const unsigned char key[SEAL_KEY_LEN],
-		   unsigned char ret[SEAL_SPACE_LEN]);
 
 /* Reads guard-copy of a destination. -ENOENT: it has none. */
 int backups_read_keyfile(const struct destination *d, struct buf *ret,
