@@ -20,10 +20,11 @@ umask 022
 
 rows='first first-cold readers unchanged changed restore one-file
 	restore-place start wall exec grep git-status apply-few make npm apply-new
-	durable huge growth kept diff-first review-open rewind'
+	durable huge growth kept diff-first review-open rewind backup
+	backup-again backup-prune recover'
 # These have a tree of their own, or are the same on every tree.
 once='exec make npm apply-new durable huge growth kept diff-first review-open
-	rewind'
+	rewind backup-again backup-prune recover'
 # Only these give new information on a second tree.
 once_more='first first-cold unchanged changed restore'
 
@@ -62,12 +63,13 @@ compile() {
 			-o "$work/bin/$name" "$here/$name.c"
 	done
 	library=$(dirname "$guard")/libguard.a
-	for name in readers filters; do
+	for name in readers filters seal; do
 		[ -e "$library" ] || break
 		# shellcheck disable=SC2046 # a list of flags
 		${CC:-cc} -O2 -std=gnu11 -D_GNU_SOURCE -pthread -I"$here/../.." \
 			-o "$work/bin/$name" "$here/$name.c" "$library" \
-			$(pkg-config --libs liburing libxxhash libzstd libseccomp) ||
+			$(pkg-config --libs liburing libxxhash libzstd \
+				libseccomp libcrypto) ||
 			say "bench: cannot build $name: its rows are left out"
 	done
 	[ ! -x "$work/bin/filters" ] ||
@@ -75,6 +77,8 @@ compile() {
 		rm -f "$work/bin/calls"
 	${CC:-cc} -O2 -std=gnu11 -D_GNU_SOURCE -static \
 		-o "$work/bin/payload" "$here/payload.c"
+	${CC:-cc} -O2 -std=gnu11 -D_GNU_SOURCE -shared -fPIC \
+		-o "$work/bin/clock.so" "$here/../compare/clock.c"
 }
 
 # The image disappears with the last process of the namespace: its name is
@@ -298,6 +302,8 @@ bench() {
 . "$here/runs.sh"
 # shellcheck source=tests/bench/diffs.sh
 . "$here/diffs.sh"
+# shellcheck source=tests/bench/backups.sh
+. "$here/backups.sh"
 
 # ---- main ----
 
