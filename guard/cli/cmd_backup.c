@@ -397,7 +397,7 @@ static int prune(struct backup_command *x, const char *path, struct err *err)
 				err) < 0 ||
 	    context_store(x->c, STORE_READ, err) < 0)
 		return -err->num;
-	/* What old backups have and the store no longer has as a whole. */
+	/* Later backups may need parts of packs that only old ones have. */
 	progress_start("backup");
 	got = backups_send(&x->c->state, x->b, x->c->store, &x->d,
 			   x->settings.backup_command, &options, &r, err);

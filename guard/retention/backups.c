@@ -36,7 +36,7 @@
 #define STAMP "last-backup"
 #define INTERVAL 900
 
-/* --- what is remembered --- */
+/* --- the known destinations --- */
 
 void backups_free(struct backups *b)
 {

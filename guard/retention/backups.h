@@ -1,6 +1,7 @@
 /*
- * Destinations of backups that this machine knows: their keys, and what was
- * sent there. A directory of the state for each, named by the destination's id:
+ * Destinations of backups that this machine knows: their keys, and the
+ * newest backup there. A directory of the state for each, named by the
+ *destination's id:
  *
  *	backups/<id>/key	the key of the destination, mode 0400
  *	backups/<id>/record	path=, number= and space= of the newest backup,
@@ -9,7 +10,7 @@
  *	backups/<id>/success	empty; its mtime is the time of the last success
  *	backups/<id>/unsent	paths that backup-command has not taken, a line
  *				each
- *	backups/<id>/lock	a backup is running
+ *	backups/<id>/sending	lock file of a running backup
  *
  * and the files of push_store(). Several destinations may have one path: disks
  *that are mounted there by turns.
