@@ -61,8 +61,10 @@ list_snapshots() {
 # every_file: the checksum of each of these snapshots with all of its files
 every_file() {
 	while read -r number; do
-		echo "$number" "$(cd "$HOME/project" && guard export --tar \
-			"$number" -- . .git nested/.git 2>"$err" | sha256sum)"
+		echo "$number" "$(cd "$HOME/project" && {
+			guard export --tar "$number" -- . .git nested/.git ||
+				guard export --tar "$number"
+		} 2>"$err" | sha256sum)"
 	done <"$T/numbers"
 }
 
@@ -102,6 +104,8 @@ carried() {
 	manifest "$HOME/project" >"$T/project"
 	list_snapshots >"$T/numbers"
 	every_file >"$T/files"
+	no "$1: ... a snapshot has no files" \
+		grep "$(sha256sum </dev/null)" "$T/files"
 	lose "${2##*/}"
 	gives 0 "$1: a new machine recovers by the commands of the page" \
 		play "$1" 'sh recover'
