@@ -39,26 +39,33 @@ static int check_new_destination(const struct state *state, const char *path,
 	return 0;
 }
 
-/* Writes guard-copy, and opens it again by the words. */
+static int write_keyfile(struct backup_command *x, const char *name,
+			 const struct buf *bytes, struct err *err)
+{
+	struct destination_file f = DESTINATION_FILE_NONE;
+	int got = destination_begin(&x->d, "", name, &f, err);
+
+	if (got == 0 && fd_write(f.fd, bytes->data, bytes->len) < 0) {
+		(void)fail_errno(err, "write %s", name);
+		got = destination_explain(&x->d, err);
+	}
+	if (got == 0)
+		got = destination_publish(&x->d, &f, name, err);
+	destination_file_free(&f);
+	return got;
+}
+
+/* Writes guard-copy, its second copy first, and opens it again by the words. */
 static int make_keyfile(struct backup_command *x, const char *passphrase,
 			unsigned char key[SEAL_KEY_LEN], struct err *err)
 {
-	struct destination_file f = DESTINATION_FILE_NONE;
 	AUTO(buf) struct buf bytes = {0};
 	unsigned char id[KEYFILE_ID_LEN], again[SEAL_KEY_LEN];
-	int got;
 
-	if (keyfile_make(passphrase, id, key, x->words, &bytes, err) < 0)
-		return -err->num;
-	got = destination_begin(&x->d, "", KEYFILE_NAME, &f, err);
-	if (got == 0 && fd_write(f.fd, bytes.data, bytes.len) < 0)
-		got = fail_errno(err, "write %s/" KEYFILE_NAME, x->d.path);
-	if (got == 0)
-		got = destination_publish(&x->d, &f, KEYFILE_NAME, err);
-	destination_file_free(&f);
-	if (got < 0)
-		return got;
-	if (backups_read_keyfile(&x->d, &x->keyfile, id, err) < 0 ||
+	if (keyfile_make(passphrase, id, key, x->words, &bytes, err) < 0 ||
+	    write_keyfile(x, KEYFILE_SECOND, &bytes, err) < 0 ||
+	    write_keyfile(x, KEYFILE_NAME, &bytes, err) < 0 ||
+	    backups_read_keyfile(&x->d, &x->keyfile, id, err) < 0 ||
 	    keyfile_open(&x->keyfile, x->words, again, err) < 0)
 		return -err->num;
 	if (memcmp(key, again, SEAL_KEY_LEN) != 0)

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/lock.h"
@@ -123,7 +124,9 @@ static int recover_store(struct from_copy *f, const struct options *o,
 	got = copy_unpack(f->copy, dir, &unpack, ret_faults, err);
 	progress_end();
 	*ret_faults += from_copy_missing(f->copy, from_copy_fault, NULL);
-	if (got < 0 || (home && move_home(dir, s->home, home, err) < 0))
+	if (got < 0)
+		return from_copy_damage(err);
+	if (home && move_home(dir, s->home, home, err) < 0)
 		return -err->num;
 	/* A directory that moves to another one must be writable. */
 	if (chmod(dir, 0700) < 0 ||
@@ -131,7 +134,7 @@ static int recover_store(struct from_copy *f, const struct options *o,
 	    chmod(state->store_path, 0500) < 0)
 		return fail_errno(err, "create %s",
 				  text_quote(state->store_path));
-	return 0;
+	return atomic_sync_dir(state->fd, err);
 }
 
 static int recover(struct from_copy *f, const struct options *o,

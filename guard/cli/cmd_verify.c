@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "base/parse.h"
+#include "base/path.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/from_copy.h"
 #include "snapshot/maintain/verify.h"
@@ -9,6 +10,8 @@ struct verify_command {
 	json_t *faults; /* NULL: text */
 	uint64_t paths; /* that suffer */
 	uint64_t backup_faults;
+	bool own; /* the backup is this machine's */
+	struct names damaged; /* files of its */
 };
 
 static int print_or_add_fault(void *arg, const struct verify_fault *f,
@@ -157,6 +160,8 @@ static void print_backup_fault(void *arg, const char *object, const char *what,
 
 	v->backup_faults++;
 	progress_pause();
+	if (v->own && strchr(object, '/'))
+		names_add(&v->damaged, path_name(object));
 	if (!v->faults) {
 		(void)printf("damaged  %s: %s: %s\n", text_quote(object), what,
 			     why);
@@ -212,6 +217,20 @@ static void report_hidden(const struct from_copy *f, struct verify_command *v)
 		text_printf("number %" PRIu64 " was the last", f->own->number));
 }
 
+/* The next backup of this machine sends the damaged files again. */
+static int send_again(const struct from_copy *f, const struct verify_command *v,
+		      struct err *err)
+{
+	auto_close int dir = backups_open_dir(&f->c->state, f->own->id, err);
+
+	if (dir < 0 || push_note_damaged(dir, &v->damaged, err) < 0)
+		return -err->num;
+	output_hint("guard backup %s sends the damaged files of this machine "
+		    "again, as far as its store has them",
+		    text_shell(f->destination.path));
+	return 0;
+}
+
 static int verify_destination(struct from_copy *f, struct context *c,
 			      const struct verify_options *level,
 			      const struct options *o, struct err *err)
@@ -227,19 +246,28 @@ static int verify_destination(struct from_copy *f, struct context *c,
 		.arg = &v,
 	};
 	enum destination_promise promise;
+	struct err unknown;
+	int got = 0;
 	size_t i;
 
 	if (from_copy_open(f, c, o->operands[0], o->passphrase_file, err) < 0)
 		return -err->num;
 	progress_start("verify");
-	for (i = 0; i < f->sources.count; i++)
-		if (verify_machine(f, &f->sources.items[i], &options, &sum,
-				   err) < 0)
-			return -err->num;
+	for (i = 0; i < f->sources.count && got == 0; i++) {
+		v.own = from_copy_is_own(f, &f->sources.items[i]);
+		got = verify_machine(f, &f->sources.items[i], &options, &sum,
+				     err);
+	}
+	v.own = false;
 	report_hidden(f, &v);
 	progress_end();
-	if (destination_try(&f->destination, &promise, err) < 0)
-		return -err->num;
+	if (got == 0 && v.damaged.count)
+		got = send_again(f, &v, err);
+	names_free(&v.damaged);
+	if (got < 0)
+		return got;
+	if (destination_try(&f->destination, &promise, &unknown) < 0)
+		promise = DESTINATION_UNKNOWN;
 	if (o->json) {
 		json_t *object = json_object();
 

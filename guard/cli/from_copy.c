@@ -44,6 +44,12 @@ static int find_key(struct from_copy *f, const struct buf *keyfile,
 				   keyfile, f->key, err);
 }
 
+int from_copy_damage(struct err *err)
+{
+	err->num = err->num == EBADMSG ? EIO : err->num;
+	return -err->num;
+}
+
 int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 		   const char *passphrase_file, struct err *err)
 {
@@ -58,7 +64,7 @@ int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 				       0 ||
 			       copy_list(&f->destination, f->key, &f->sources,
 					 err) < 0
-		       ? -err->num
+		       ? from_copy_damage(err)
 		       : 0;
 }
 
@@ -139,7 +145,9 @@ int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 			    count ? "backups of several stores"
 				  : "no backup of that name");
 	return copy_open(&f->destination, f->key, f->source, number, &f->copy,
-			 err);
+			 err) < 0
+		       ? from_copy_damage(err)
+		       : 0;
 }
 
 int from_copy_view(struct from_copy *f, struct context *c,
@@ -172,7 +180,8 @@ int from_copy_view(struct from_copy *f, struct context *c,
 	got = copy_unpack(f->copy, state->store_path, &unpack, &faults, err);
 	progress_end();
 	f->view.project = c->project ? mem_strdup(c->project) : NULL;
-	return got < 0 ? got : context_store(&f->view, STORE_READ, err);
+	return got < 0 ? from_copy_damage(err)
+		       : context_store(&f->view, STORE_READ, err);
 }
 
 /* above: a directory on the way to the target, of which only the target is
@@ -255,6 +264,8 @@ const char *from_copy_promise_text(enum destination_promise promise)
 		[DESTINATION_LOCKED] =
 			"locked: you can neither change nor delete these "
 			"backups",
+		[DESTINATION_UNKNOWN] = "read-only now: who can delete these "
+					"backups is not known",
 	};
 
 	return texts[promise];

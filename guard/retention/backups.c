@@ -138,14 +138,28 @@ struct backup *backups_find_id(const struct backups *b,
 int backups_read_keyfile(const struct destination *d, struct buf *ret,
 			 unsigned char ret_id[KEYFILE_ID_LEN], struct err *err)
 {
-	auto_close int fd = destination_read(d, "", KEYFILE_NAME, err);
+	static const char *const names[] = {KEYFILE_NAME, KEYFILE_SECOND};
+	struct err second;
+	size_t i;
 
-	if (fd < 0)
-		return fd;
-	if (fd_slurp(fd, KEYFILE_MAX, ret, err) < 0 ||
-	    keyfile_read_id(ret, ret_id, err) < 0)
-		return err_context(err, "%s/" KEYFILE_NAME, d->path);
-	return 0;
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		struct err *e = i ? &second : err;
+		auto_close int fd = destination_read(d, "", names[i], e);
+
+		buf_clear(ret);
+		if (fd >= 0 && fd_slurp(fd, KEYFILE_MAX, ret, e) == 0 &&
+		    keyfile_read_id(ret, ret_id, e) == 0)
+			return 0;
+		if (i == 0 && fd >= 0)
+			(void)err_context(err, "%s/%s", d->path, names[i]);
+		if (e->num == EPROTO)
+			break;
+	}
+	buf_clear(ret);
+	/* The first one may be missing, and the second one damaged. */
+	if (err->num == ENOENT && second.num != ENOENT)
+		*err = second;
+	return -err->num;
 }
 
 int backups_remember(const struct state *state, const struct destination *d,
@@ -211,6 +225,7 @@ char **backups_private_paths(const struct state *state, const char *root)
 		auto_free char *space = manifest_space_path(b->space, "");
 		auto_free char *files = path_join(b->path, space);
 		auto_free char *keyfile = path_join(b->path, KEYFILE_NAME);
+		auto_free char *second = path_join(b->path, KEYFILE_SECOND);
 
 		if (!path_below(root, b->path) &&
 		    !(state->home && path_below(state->home, b->path))) {
@@ -218,6 +233,7 @@ char **backups_private_paths(const struct state *state, const char *root)
 			continue;
 		}
 		mem_list_add(&paths, keyfile);
+		mem_list_add(&paths, second);
 		mem_list_add(&paths, files);
 	}
 	return paths;
@@ -277,6 +293,7 @@ static int list_all_paths(const struct destination *d,
 	size_t i, k;
 
 	names_add(to, KEYFILE_NAME);
+	names_add(to, KEYFILE_SECOND);
 	for (i = 0; i < ARRAY_SIZE(parts); i++) {
 		auto_free char *dir = manifest_space_path(space, parts[i]);
 		AUTO(dirlist) struct dirlist list = {0};

@@ -24,11 +24,14 @@
 
 #define PIECE ((size_t)1 << 20)
 #define ROOT_LEN_MAX ((size_t)64 << 10)
+/* More missing numbers are not reported. */
+#define GAPS_MAX 1000
 
 struct copy_store {
 	struct manifest_place place;
 	struct manifest_state state;
 	VEC(uint64_t) missing;
+	VEC(uint64_t) gaps; /* other numbers below the newest without a file */
 };
 
 /* --- finding --- */
@@ -158,6 +161,7 @@ void copy_free(struct copy_store **c)
 		return;
 	manifest_state_free(&(*c)->state);
 	VEC_FREE(&(*c)->missing);
+	VEC_FREE(&(*c)->gaps);
 	free(*c);
 	*c = NULL;
 }
@@ -199,6 +203,25 @@ static int load_newest(struct copy_store *c, const struct copy_source *source,
 	return fail(err, EBADMSG, "no manifest of this backup can be read");
 }
 
+/* Old backups go from the first one on, so that a number between two others is
+ * missing because its file was removed or hidden. */
+static void find_gaps(struct copy_store *c, const struct manifest_names *names)
+{
+	size_t i;
+
+	for (i = 1; i < names->count; i++) {
+		uint64_t number = names->items[i - 1].number + 1;
+
+		for (; number < names->items[i].number &&
+		       c->gaps.count < GAPS_MAX;
+		     number++)
+			if (!bsearch(&number, c->state.missing,
+				     c->state.missing_count, sizeof(number),
+				     sorted_compare_numbers))
+				*VEC_ADD(&c->gaps) = number;
+	}
+}
+
 int copy_open(const struct destination *d,
 	      const unsigned char key[SEAL_KEY_LEN],
 	      const struct copy_source *source, uint64_t number,
@@ -214,6 +237,8 @@ int copy_open(const struct destination *d,
 	got = manifest_list(&c->place, &names, err);
 	if (got == 0)
 		got = load_newest(c, source, number, &names, err);
+	if (got == 0)
+		find_gaps(c, &names);
 	free(names.items);
 	if (got < 0)
 		return got;
@@ -451,28 +476,27 @@ static int unpack_items(struct unpack *u, struct err *err)
 	return got;
 }
 
-/* Reads the content of the first root that is intact. */
+/* Reads the first root that is intact, whatever manifests name. */
 static int read_root(struct unpack *u, struct buf *to, struct err *err)
 {
-	const struct manifest_items *all = &u->c->state.items;
+	const struct destination *d = u->c->place.destination;
+	auto_free char *dir = manifest_space_path(u->c->place.space, "");
+	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
 
+	if (destination_list(d, dir, &list, err) < 0)
+		return -err->num;
 	(void)fail(err, EBADMSG,
-		   "the backup has no copy of the store's "
-		   "secret");
-	for (i = 0; i < all->count; i++) {
-		const struct manifest_item *item = &all->items[i];
+		   "the backup has no copy of the store's secret");
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
 		AUTO(seal_reader) struct seal_reader *r = NULL;
-		auto_free char *dir = file_dir(u->c, item);
-		char name[MANIFEST_NAME_LEN];
 		auto_close int fd = -1;
 		size_t len = 0;
 
-		if (item->kind != MANIFEST_ROOT)
+		if (strncmp(name, "root-", 5) != 0)
 			continue;
-		buf_clear(to);
-		manifest_object_name(item, name);
-		fd = destination_read(u->c->place.destination, dir, name, err);
+		fd = destination_read(d, dir, name, err);
 		if (fd >= 0 &&
 		    seal_reader_new(fd, u->c->place.key, SEAL_ROOT,
 				    u->c->place.space, &r, err) == 0 &&
@@ -482,7 +506,7 @@ static int read_root(struct unpack *u, struct buf *to, struct err *err)
 			to->len = len;
 			return 0;
 		}
-		report_fault(u, item, err->text);
+		buf_clear(to);
 	}
 	return -err->num;
 }
@@ -814,6 +838,15 @@ int copy_verify(struct copy_store *c, const struct copy_verify_options *o,
 		r.bytes += len;
 		if (o->progress)
 			o->progress(o->arg, done, total);
+	}
+	for (i = 0; i < c->gaps.count; i++) {
+		if (o->fault)
+			o->fault(o->arg,
+				 text_printf("backup %" PRIu64,
+					     c->gaps.items[i]),
+				 "its manifest",
+				 "missing; later ones have all its files");
+		r.faults++;
 	}
 	r.faults += u.faults;
 	*ret = r;

@@ -2,7 +2,7 @@
  * A destination: a directory that takes backups, on a disk, a network file
  * system, or one that another program carries elsewhere.
  *
- *	guard-copy
+ *	guard-copy, guard-copy.2
  *	<space>/root-<hash>	space: uuid of the store "-" incarnation, 32 hex
  *				digits each
  *	<space>/p/<hash>	packs of data
@@ -93,6 +93,7 @@ enum destination_promise {
 	DESTINATION_PLAIN, /* files can be deleted or overwritten */
 	DESTINATION_APPEND_ONLY, /* files can be appended to, not deleted */
 	DESTINATION_LOCKED, /* files can be neither changed nor deleted */
+	DESTINATION_UNKNOWN, /* for callers: it could not be tried */
 };
 /* Found by trying, on a small file of its own ("guard-try"), which stays where
  * it cannot be deleted. A later call tries that one: locks may come with

@@ -21,6 +21,8 @@
 #include "snapshot/backup/seal.h"
 
 #define KEYFILE_NAME "guard-copy"
+/* A second file of the same content, used when the first is damaged. */
+#define KEYFILE_SECOND "guard-copy.2"
 #define KEYFILE_ID_LEN 16
 /* Nine words, blanks and NUL. */
 #define KEYFILE_WORDS_LEN (9 * 6)

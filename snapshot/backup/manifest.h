@@ -1,7 +1,7 @@
 /*
  * Manifests: the commit points of a backup. Each says what it adds to the ones
- * before it; every 64th is complete. A file that no manifest names counts for
- * nothing.
+ * before it, or is complete: all short ones, and two of 64 long ones. A file
+ * that no manifest names counts for nothing.
  *
  *	manifest = "GUARDMF1" version:1 number:var previous:32 complete:1
  *	           seconds:svar host:text home:text newest:var

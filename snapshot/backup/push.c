@@ -25,8 +25,9 @@
 
 /* A file of p/ or s/ takes small items up to this size. */
 #define BUNDLE_LEN ((uint64_t)4 << 20)
-/* Every so many manifests are complete. */
+/* Every so many manifests two are complete, and all short ones. */
 #define COMPLETE_EVERY 64
+#define COMPLETE_ITEMS 500
 #define LIST_MAGIC "GUARDBL1"
 #define LIST_LEN_MAX ((size_t)1 << 30)
 #define SNAPSHOT_LEN_MAX ((size_t)1 << 30)
@@ -318,15 +319,30 @@ static void begin_space(struct push *p)
 	p->complete = p->ret->new_space = true;
 }
 
-/* Forgets the items whose files the destination does not have. */
+int push_note_damaged(int local_fd, const struct names *files, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+	size_t i;
+
+	for (i = 0; i < files->count; i++)
+		buf_printf(&b, "%s\n", files->items[i]);
+	return atomic_write(local_fd, "damaged", b.data, b.len, 0600,
+			    ATOMIC_DURABLE, err);
+}
+
+/* Forgets the items whose files the destination does not have, or has with
+ * damage. */
 static int drop_absent(struct push *p, struct err *err)
 {
 	static const char *const subs[] = {"/p", "/s", ""};
 	struct dirlist lists[ARRAY_SIZE(subs)] = {0};
 	AUTO(manifest) struct manifest absent = {0};
+	AUTO(buf) struct buf damaged = {0};
 	size_t i, k;
-	int got = 0;
+	int got = fd_slurp_at(p->local_fd, "damaged", LIST_LEN_MAX, &damaged,
+			      err);
 
+	got = got == -ENOENT ? 0 : got;
 	for (i = 0; i < ARRAY_SIZE(subs) && got == 0; i++) {
 		auto_free char *dir =
 			manifest_space_path(p->place.space, subs[i]);
@@ -341,7 +357,7 @@ static int drop_absent(struct push *p, struct err *err)
 		manifest_object_name(item, name);
 		for (k = 0; k < ARRAY_SIZE(subs); k++)
 			found = found || dirlist_find(&lists[k], name);
-		if (!found)
+		if (!found || buf_has(&damaged, name))
 			manifest_items_add(&absent.drops, item);
 	}
 	manifest_items_advance(&p->items, &absent);
@@ -486,7 +502,9 @@ static int find_place(struct push *p, struct err *err)
 	/* The next manifest names what is only in the journal. */
 	p->complete = resumed;
 	p->ret->new_space = !known;
-	return check_newest(p, err);
+	if (check_newest(p, err) < 0)
+		return -err->num;
+	return fd_exists(p->local_fd, "damaged") ? drop_absent(p, err) : 0;
 }
 
 /* --- what is missing there --- */
@@ -938,8 +956,10 @@ static int send_manifest(struct push *p, struct err *err)
 	manifest_items_sort(&m->adds);
 	manifest_items_sort(&m->drops);
 	manifest_items_advance(&p->items, m);
+	/* Two in a row: one of them may be damaged. */
 	m->complete = p->complete || p->o->complete ||
-		      m->number % COMPLETE_EVERY == 1;
+		      p->items.count <= COMPLETE_ITEMS ||
+		      (m->number + 1) % COMPLETE_EVERY <= 1;
 	if (m->complete) {
 		manifest_items_free(&m->adds);
 		manifest_items_free(&m->drops);
@@ -988,6 +1008,7 @@ static int push_missing(struct push *p, struct err *err)
 	    save_list(p, err) < 0)
 		return -err->num;
 	remove_journal(p);
+	(void)unlinkat(p->local_fd, "damaged", 0);
 	return 0;
 }
 

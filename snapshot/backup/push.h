@@ -47,6 +47,10 @@ void push_result_free(struct push_result *r);
  * descriptor; -EBUSY. */
 int push_lock(int local_fd, const struct destination *d, struct err *err);
 
+/* Notes files of the destination, by the last part of their paths, whose
+ * content the next backup sends again. */
+int push_note_damaged(int local_fd, const struct names *files, struct err *err);
+
 /* s: open for reading or writing; a prune waits meanwhile. -EBUSY: another
  * backup of this store to this destination is running. */
 int push_store(struct store *s, struct destination *d,

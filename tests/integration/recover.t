@@ -205,8 +205,8 @@ mv "$T/last" "$last"
 mv "$(manifest_path 0002)" "$T/middle"
 gives 1 'verify names a missing manifest' guard verify "$D"
 says "$out" "'backup 2': its manifest"
-gives 1 'recover names a missing manifest' recover j "$D"
-ok 'the snapshots before it are complete' snapshot_is j 1
+gives 0 'recover needs no manifest before a complete one' recover j "$D"
+ok 'the snapshots of all backups are complete' snapshot_is j 3
 mkdir "$T/hidden"
 mv "$D/$space/c/"* "$T/hidden"
 gives 1 'without any manifest there is no backup' recover k "$D"
@@ -304,12 +304,17 @@ contents=$(recover p -n "$D" 2>/dev/null | sed 's/.* //' | sort -u |
 	done | sort | tr '\n' ' ')
 is "$contents" 'clone mine ' 'original and clone are both recovered'
 
-# --- versions of the format ---
-cp -a "$T/good" "$T/newer"
-chmod u+w "$T/newer/guard-copy"
-sed -i '1s/ 1$/ 9/' "$T/newer/guard-copy"
-gives 1 'a destination of a newer guard is refused' recover q "$T/newer"
-says "$err" 'newer'
+# --- guard-copy and its second copy ---
+cp -a "$T/good" "$T/torn"
+chmod u+w "$T/torn/guard-copy" "$T/torn/guard-copy.2"
+echo >>"$T/torn/guard-copy"
+gives 0 'with a damaged guard-copy the second one is used' recover q "$T/torn"
+ok 'all of it is recovered' snapshot_is q 3
+rm "$T/torn/guard-copy"
+gives 0 'with a missing one, too' recover q2 "$T/torn"
+echo >>"$T/torn/guard-copy.2"
+gives 1 'with both damaged there is no key' recover q3 "$T/torn"
+says "$err" 'is damaged'
 
 # --- status, doctor, purge ---
 guard status >"$out" 2>"$err"
