@@ -434,6 +434,7 @@ int backups_send(const struct state *state, const struct backup *b,
 	if (dir < 0)
 		return dir;
 	options.home = state->home;
+	options.state_fd = state->fd;
 	lock = lock_take(dir, LOCK, true, false, err);
 	if (lock == -EWOULDBLOCK)
 		return fail(err, EBUSY, "%s: another backup is running",

@@ -19,11 +19,11 @@
 #include "base/vec.h"
 #include "snapshot/backup/push.h"
 #include "snapshot/maintain/reach.h"
+#include "snapshot/maintain/verify.h"
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/hash.h"
 
 #define PIECE ((size_t)1 << 20)
-#define ROOT_LEN_MAX ((size_t)64 << 10)
 /* More missing numbers are not reported. */
 #define GAPS_MAX 1000
 
@@ -255,6 +255,7 @@ struct unpack {
 	const struct copy_unpack_options *o;
 	int dir_fd, packs_fd, snaps_fd;
 	const bool *wanted; /* for each item, or NULL: all */
+	struct names cut; /* packs whose records are damaged */
 	uint64_t faults, done, total;
 	unsigned char *bytes; /* PIECE */
 };
@@ -312,7 +313,8 @@ static bool is_good_name(const struct manifest_item *item)
 		return catalog_file_seq(item->name) != 0;
 	if (item->kind == MANIFEST_FILE)
 		return strcmp(item->name, "gone") == 0 ||
-		       strcmp(item->name, "lost") == 0;
+		       strcmp(item->name, "lost") == 0 ||
+		       strcmp(item->name, "pins") == 0;
 	return len > 4 && strcmp(item->name + len - 4, ".gpk") == 0;
 }
 
@@ -350,35 +352,90 @@ static int open_target(const struct unpack *u, const struct manifest_item *item)
 	return fd;
 }
 
-/* Copies one item out of its file, which r reads at its offset. -EBADMSG: the
- * file is damaged; what was read before is written. */
+static bool is_pack(const struct manifest_item *item)
+{
+	return item->kind <= MANIFEST_TREES;
+}
+
+/* Whether the records of an item's pack are damaged. */
+static bool is_cut(const struct unpack *u, const struct manifest_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < u->cut.count; i++)
+		if (strcmp(u->cut.items[i], item->name) == 0)
+			return true;
+	return false;
+}
+
+/* A pack without all of its records must not look complete: it ends behind the
+ * intact ones and gets no index, so that its index is made of these. */
+static void end_damaged(struct unpack *u, const struct manifest_item *item,
+			int fd, uint64_t len)
+{
+	int dir_fd = item->kind == MANIFEST_SNAPSHOT ? u->snaps_fd
+		     : item->kind == MANIFEST_FILE   ? u->dir_fd
+						     : u->packs_fd;
+
+	if (u->wanted)
+		return;
+	if (item->kind == MANIFEST_RECORDS)
+		names_add(&u->cut, item->name);
+	if (fd >= 0 && is_pack(item) && len &&
+	    ftruncate(fd, (off_t)place_in_file(u, item, len)) == 0)
+		return;
+	if (item->kind != MANIFEST_INDEX)
+		(void)unlinkat(dir_fd, item->name, 0);
+}
+
+/* Copies one item out of its file, which r reads at its offset, and moves *at
+ * behind it. -EBADMSG: the file is damaged. */
 static int unpack_item(struct unpack *u, struct seal_reader *r,
-		       const struct manifest_item *item, struct err *err)
+		       const struct manifest_item *item, uint64_t *at,
+		       struct err *err)
 {
 	auto_close int fd = open_target(u, item);
-	uint64_t at = 0;
+	uint64_t done = 0, len = item->len;
+	unsigned char last[8] = {0};
 
 	if (fd < 0)
 		return fail_errno(err, "create %s", text_quote(item->name));
-	while (at < item->len) {
-		uint64_t left = item->len - at;
-		size_t n = left < PIECE ? (size_t)left : PIECE, got;
+	if (item->kind == MANIFEST_INDEX && is_cut(u, item))
+		len = HEADER_LEN;
+	while (done < len) {
+		uint64_t left = len - done;
+		size_t n = left < PIECE ? (size_t)left : PIECE, got, k;
+		int bad = 0;
 
 		/* The header of a pack is apart from its index. */
-		if (item->kind == MANIFEST_INDEX && at < HEADER_LEN &&
-		    n > HEADER_LEN - at)
-			n = (size_t)(HEADER_LEN - at);
+		if (item->kind == MANIFEST_INDEX && done < HEADER_LEN &&
+		    n > HEADER_LEN - done)
+			n = (size_t)(HEADER_LEN - done);
 		if (seal_reader_read(r, u->bytes, n, &got, err) < 0)
-			return -err->num;
-		if (got < n)
-			return fail(err, EBADMSG, "it is too short");
-		if (fd_pwrite(fd, u->bytes, n, place_in_file(u, item, at)) < 0)
+			bad = -err->num;
+		else if (got < n)
+			bad = fail(err, EBADMSG, "it is too short");
+		if (bad) {
+			end_damaged(u, item, fd, done);
+			return bad;
+		}
+		if (fd_pwrite(fd, u->bytes, n, place_in_file(u, item, done)) <
+		    0)
 			return fail_errno(err, "write %s",
 					  text_quote(item->name));
-		at += n;
+		for (k = n < 8 ? 0 : n - 8; k < n; k++) {
+			memmove(last, last + 1, 7);
+			last[7] = u->bytes[k];
+		}
+		done += n;
+		*at += n;
 		u->done += n;
 		if (u->o->progress)
 			u->o->progress(u->o->arg, u->done, u->total);
+	}
+	if (len == item->len && len >= 8 && get_le(last, 8) != item->check) {
+		end_damaged(u, item, -1, 0);
+		return fail(err, EBADMSG, "it has the content of another file");
 	}
 	if (fchmod(fd, 0400) < 0)
 		return fail_errno(err, "protect %s", text_quote(item->name));
@@ -430,19 +487,28 @@ static int unpack_file(struct unpack *u, const struct manifest_item **items,
 	for (i = 0; i < count; i++) {
 		if (got >= 0)
 			got = skip_to(u, r, &at, items[i]->offset, err);
+		/* A pack without intact records does not exist. */
+		if (items[i]->kind == MANIFEST_INDEX && is_cut(u, items[i]) &&
+		    !fd_exists(u->packs_fd, items[i]->name))
+			continue;
 		if (got >= 0)
-			got = unpack_item(u, r, items[i], err);
+			got = unpack_item(u, r, items[i], &at, err);
+		else if (items[i]->kind == MANIFEST_RECORDS)
+			end_damaged(u, items[i], -1, 0);
 		if (got < 0 && !is_damage(got))
 			return got;
 		if (got < 0)
 			report_fault(u, items[i], err->text);
-		at += items[i]->len;
+		/* Another content in the file says nothing about the next. */
+		if (got < 0 && at == items[i]->offset + items[i]->len)
+			got = 0;
 	}
 	return 0;
 }
 
-/* Unpacks the wanted items, each file of the destination once. */
-static int unpack_items(struct unpack *u, struct err *err)
+/* Unpacks the wanted items, each file of the destination once: records, or all
+ * others. */
+static int unpack_kinds(struct unpack *u, bool records, struct err *err)
 {
 	const struct manifest_items *all = &u->c->state.items;
 	VEC(const struct manifest_item *) list = {0};
@@ -453,8 +519,8 @@ static int unpack_items(struct unpack *u, struct err *err)
 		const struct manifest_item *item = &all->items[i];
 
 		if (item->kind == MANIFEST_ROOT ||
-		    (u->wanted ? !u->wanted[i]
-			       : u->o->lazy && item->kind == MANIFEST_RECORDS))
+		    (item->kind == MANIFEST_RECORDS) != records ||
+		    (u->wanted ? !u->wanted[i] : u->o->lazy && records))
 			continue;
 		if (!is_good_name(item)) {
 			report_fault(u, item, "its name is invalid");
@@ -476,39 +542,11 @@ static int unpack_items(struct unpack *u, struct err *err)
 	return got;
 }
 
-/* Reads the first root that is intact, whatever manifests name. */
-static int read_root(struct unpack *u, struct buf *to, struct err *err)
+static int unpack_items(struct unpack *u, struct err *err)
 {
-	const struct destination *d = u->c->place.destination;
-	auto_free char *dir = manifest_space_path(u->c->place.space, "");
-	AUTO(dirlist) struct dirlist list = {0};
-	size_t i;
+	int got = unpack_kinds(u, true, err);
 
-	if (destination_list(d, dir, &list, err) < 0)
-		return -err->num;
-	(void)fail(err, EBADMSG,
-		   "the backup has no copy of the store's secret");
-	for (i = 0; i < list.count; i++) {
-		const char *name = list.items[i].name;
-		AUTO(seal_reader) struct seal_reader *r = NULL;
-		auto_close int fd = -1;
-		size_t len = 0;
-
-		if (strncmp(name, "root-", 5) != 0)
-			continue;
-		fd = destination_read(d, dir, name, err);
-		if (fd >= 0 &&
-		    seal_reader_new(fd, u->c->place.key, SEAL_ROOT,
-				    u->c->place.space, &r, err) == 0 &&
-		    seal_reader_read(r, buf_reserve(to, ROOT_LEN_MAX),
-				     ROOT_LEN_MAX, &len, err) == 0 &&
-		    len > SECRET_LEN) {
-			to->len = len;
-			return 0;
-		}
-		buf_clear(to);
-	}
-	return -err->num;
+	return got < 0 ? got : unpack_kinds(u, false, err);
 }
 
 static int write_secrets(struct unpack *u, const struct buf *root,
@@ -581,7 +619,34 @@ static void unpack_free(struct unpack *u)
 	fd_close(&u->dir_fd);
 	fd_close(&u->packs_fd);
 	fd_close(&u->snaps_fd);
+	names_free(&u->cut);
 	free(u->bytes);
+}
+
+static int report_lost(void *arg, const struct verify_fault *f, struct err *err)
+{
+	struct unpack *u = arg;
+	auto_free char *what = mem_printf("snapshot %" PRIu64, f->seq);
+
+	(void)err;
+	u->faults++;
+	if (u->o->fault)
+		u->o->fault(u->o->arg, what, f->name, f->text);
+	return 0;
+}
+
+/* The backup of a damaged store is not complete, though all of its files are
+ * intact. */
+static int check_store(struct unpack *u, const char *dir, struct err *err)
+{
+	const struct verify_options o = {.fault = report_lost, .arg = u};
+	AUTO(store) struct store *s = NULL;
+	struct verify_result r;
+
+	if (store_open(&s, dir, STORE_READ, err) < 0 ||
+	    verify_store(s, &o, &r, err) < 0)
+		return -err->num;
+	return 0;
 }
 
 int copy_unpack(struct copy_store *c, const char *dir,
@@ -602,13 +667,15 @@ int copy_unpack(struct copy_store *c, const char *dir,
 	u.bytes = mem_alloc(PIECE);
 	got = make_dirs(&u, dir, err);
 	if (got == 0)
-		got = read_root(&u, &root, err);
+		got = manifest_read_root(&c->place, &root, err);
 	if (got == 0)
 		got = write_secrets(&u, &root, err);
 	if (got == 0)
 		got = unpack_items(&u, err);
 	if (got == 0)
 		got = finish_store(&u, &root, err);
+	if (got == 0 && !o->lazy && !u.faults)
+		got = check_store(&u, dir, err);
 	if (root.data)
 		explicit_bzero(root.data, root.len);
 	*ret_faults = u.faults;
@@ -775,7 +842,8 @@ static int check_file(struct unpack *u, const struct manifest_item *last,
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "read it");
 	*ret_len = (uint64_t)st.st_size;
-	if (*ret_len != sealed_len(last->offset + last->len))
+	/* The last items of a file may have been dropped since. */
+	if (*ret_len < sealed_len(last->offset + last->len))
 		return fail(err, EBADMSG,
 			    "it has %" PRIu64 " bytes instead of %" PRIu64,
 			    *ret_len, sealed_len(last->offset + last->len));
@@ -867,10 +935,21 @@ static void keep_names(struct names *to, const struct manifest_items *items)
 	}
 }
 
+/* Whether a name in one of the directories is of guard. */
+static bool is_own_name(const char *sub, const char *name)
+{
+	size_t hex = 2 * SEAL_HASH_LEN, len = strlen(name);
+
+	return strcmp(sub, "") == 0 ? strncmp(name, "root-", 5) == 0
+	       : strcmp(sub, "/c") == 0
+		       ? len > hex && name[len - hex - 1] == '-'
+		       : len == hex;
+}
+
 static int delete_others(struct destination *d, const char *dir,
-			 const struct names *keep, bool dry_run,
-			 struct copy_prune_result *ret, uint64_t *ret_count,
-			 struct err *err)
+			 const char *sub, const struct names *keep,
+			 bool dry_run, struct copy_prune_result *ret,
+			 uint64_t *ret_count, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -882,7 +961,7 @@ static int delete_others(struct destination *d, const char *dir,
 		auto_close int fd = -1;
 		struct stat st;
 
-		if (list.items[i].type == DT_DIR ||
+		if (list.items[i].type != DT_REG || !is_own_name(sub, name) ||
 		    (keep->count &&
 		     bsearch(&name, keep->items, keep->count, sizeof(char *),
 			     sorted_compare_texts)))
@@ -907,19 +986,19 @@ static int find_complete(const struct manifest_place *place,
 {
 	for (i++; i-- > 0;) {
 		AUTO(manifest) struct manifest m = {0};
+		int got = manifest_read(place, &names->items[i], &m, err);
 
-		if (manifest_read(place, &names->items[i], &m, err) < 0)
-			return err_context(err, "backup %" PRIu64,
-					   names->items[i].number);
-		*ret = m.number;
+		if (got < 0 && !is_damage(got))
+			return got;
+		*ret = names->items[i].number;
 		if (m.complete)
 			return 0;
 	}
 	return 0;
 }
 
-/* Fills in what the manifests from `first` on need. A manifest that cannot be
- * read ends the prune: its files are not known. */
+/* Fills in what the manifests from `first` on need. Only the newest must be
+ * readable: nothing recovers a damaged one. */
 static int list_kept(const struct manifest_place *place,
 		     const struct manifest_names *names, size_t first,
 		     struct names *ret_files, struct names *ret_manifests,
@@ -927,6 +1006,7 @@ static int list_kept(const struct manifest_place *place,
 {
 	uint64_t base = names->items[first].number;
 	size_t i;
+	int got;
 
 	if (find_complete(place, names, first, &base, err) < 0)
 		return -err->num;
@@ -940,14 +1020,11 @@ static int list_kept(const struct manifest_place *place,
 		names_add(ret_manifests, name);
 		if (i < first)
 			continue;
-		if (manifest_load(place, names, &names->items[i], &state, err) <
-		    0)
+		got = manifest_load(place, names, &names->items[i], &state,
+				    err);
+		if (got < 0 && (i + 1 == names->count || !is_damage(got)))
 			return err_context(err, "backup %" PRIu64,
 					   names->items[i].number);
-		if (state.missing_count)
-			return fail(err, EBADMSG,
-				    "backup %" PRIu64 " is missing",
-				    state.missing[0]);
 		keep_names(ret_files, &state.items);
 	}
 	vec_sort(ret_files->items, ret_files->count, sizeof(char *),
@@ -971,8 +1048,9 @@ static int delete_unneeded(struct destination *d,
 		auto_free char *dir =
 			manifest_space_path(place->space, subs[i]);
 
-		if (delete_others(d, dir, i ? files : manifests, dry_run, ret,
-				  i ? &ret->files : &ret->backups, err) < 0)
+		if (delete_others(d, dir, subs[i], i ? files : manifests,
+				  dry_run, ret, i ? &ret->files : &ret->backups,
+				  err) < 0)
 			return -err->num;
 	}
 	return 0;

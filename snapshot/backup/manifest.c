@@ -13,6 +13,9 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "snapshot/store/hash.h"
+
+#define ROOT_LEN_MAX ((size_t)64 << 10)
 
 #define MAGIC "GUARDMF1"
 #define VERSION 1
@@ -335,6 +338,41 @@ int manifest_read(const struct manifest_place *place,
 		(void)fail(err, EBADMSG, "it is manifest %" PRIu64, m.number);
 	(void)err_context(err, "manifest %s", text_quote(file));
 	return destination_explain(place->destination, err);
+}
+
+int manifest_read_root(const struct manifest_place *place, struct buf *to,
+		       struct err *err)
+{
+	const struct destination *d = place->destination;
+	auto_free char *dir = manifest_space_path(place->space, "");
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (destination_list(d, dir, &list, err) < 0)
+		return -err->num;
+	(void)fail(err, EBADMSG,
+		   "the backup has no copy of the store's secret");
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		AUTO(seal_reader) struct seal_reader *r = NULL;
+		auto_close int fd = -1;
+		size_t len = 0;
+
+		if (strncmp(name, "root-", 5) != 0)
+			continue;
+		fd = destination_read(d, dir, name, err);
+		if (fd >= 0 &&
+		    seal_reader_new(fd, place->key, SEAL_ROOT, place->space, &r,
+				    err) == 0 &&
+		    seal_reader_read(r, buf_reserve(to, ROOT_LEN_MAX),
+				     ROOT_LEN_MAX, &len, err) == 0 &&
+		    len > SECRET_LEN) {
+			to->len = len;
+			return 0;
+		}
+		buf_clear(to);
+	}
+	return -err->num;
 }
 
 int manifest_write(struct destination *d, const struct manifest_place *place,

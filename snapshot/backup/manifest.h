@@ -30,7 +30,7 @@ enum manifest_kind {
 	MANIFEST_INDEX = 2, /* the rest of the pack of that name; in s/ */
 	MANIFEST_TREES = 3, /* a pack of other types, whole; in s/ */
 	MANIFEST_SNAPSHOT = 4, /* name: 10 digits at least, ".gsn"; in s/ */
-	MANIFEST_FILE = 5, /* another file of the store ("gone"); in s/ */
+	MANIFEST_FILE = 5, /* "gone", "lost" of the store, "pins"; in s/ */
 	MANIFEST_ROOT = 6, /* FORMAT and secret; name: the hash; at the top */
 };
 
@@ -120,6 +120,11 @@ void manifest_file_name(const struct manifest_name *name,
 int manifest_read(const struct manifest_place *place,
 		  const struct manifest_name *name, struct manifest *ret,
 		  struct err *err);
+/* Appends the content of the first root that is intact, whatever manifests
+ * name: the store's secret and FORMAT. -EBADMSG: there is none. */
+int manifest_read_root(const struct manifest_place *place, struct buf *to,
+		       struct err *err);
+
 /* Writes one, durably, and fills *ret. */
 int manifest_write(struct destination *d, const struct manifest_place *place,
 		   const struct manifest *m, struct manifest_name *ret,

@@ -72,10 +72,11 @@ struct push {
 	struct manifest_items items;
 	struct stamps stamps; /* sorted by name */
 	struct names covered; /* packs whose objects are in other packs there */
-	uint64_t times[2]; /* of packs/ and snaps/ when nothing was missing */
+	uint64_t
+		times[3]; /* of packs/, snaps/, pins when nothing was missing */
 	/* Of this backup. */
 	bool complete;
-	uint64_t now_times[2];
+	uint64_t now_times[3];
 	struct stamps now_stamps;
 	struct dirlist packs;
 	struct outgoings data, meta;
@@ -125,7 +126,7 @@ static void push_free(struct push *p)
 
 /* --- the local list, and the journal of files that no manifest names yet ---
  *
- *	list    = "GUARDBL1" space:32 number:8 hash:32 time:8 time:8
+ *	list    = "GUARDBL1" space:32 number:8 hash:32 *time:8
  *	          count:var *( name:text stamp:8 ) count:var *covered:text
  *	          manifest check:8              ; complete, of the last backup
  *	journal = space:32 *( length:4 manifest check:8 )  ; its items were sent
@@ -150,6 +151,7 @@ static int save_list(struct push *p, struct err *err)
 	buf_add(&b, p->last.hash, SEAL_HASH_LEN);
 	enc_u64(&b, p->now_times[0]);
 	enc_u64(&b, p->now_times[1]);
+	enc_u64(&b, p->now_times[2]);
 	enc_var(&b, p->now_stamps.count);
 	for (i = 0; i < p->now_stamps.count; i++) {
 		enc_text(&b, p->now_stamps.items[i].name);
@@ -189,6 +191,7 @@ static bool decode_list(struct push *p, const struct buf *b)
 		memcpy(p->last.hash, at, SEAL_HASH_LEN);
 	p->times[0] = dec_u64(&d);
 	p->times[1] = dec_u64(&d);
+	p->times[2] = dec_u64(&d);
 	for (count = dec_var(&d); count && !d.bad; count--) {
 		struct stamp *stamp = VEC_ADD(&p->stamps);
 
@@ -504,7 +507,9 @@ static int find_place(struct push *p, struct err *err)
 	p->ret->new_space = !known;
 	if (check_newest(p, err) < 0)
 		return -err->num;
-	return fd_exists(p->local_fd, "damaged") ? drop_absent(p, err) : 0;
+	return resumed || fd_exists(p->local_fd, "damaged")
+		       ? drop_absent(p, err)
+		       : 0;
 }
 
 /* --- what is missing there --- */
@@ -514,23 +519,26 @@ static uint64_t time_of(const struct timespec *t)
 	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
 }
 
-/* The times of packs/ and snaps/. A time of the last second is not remembered:
- * a file that comes within the same tick does not change it. */
-static int read_times(struct push *p, uint64_t ret[2], struct err *err)
+/* The times of packs/, snaps/ and the pins. A time of the last second is not
+ * remembered: a file that comes within the same tick does not change it. */
+static int read_times(struct push *p, uint64_t ret[3], struct err *err)
 {
-	static const char *const names[] = {"packs", "snaps"};
+	static const char *const names[] = {"packs", "snaps", "pins"};
 	struct timespec now;
 	struct stat st;
 	size_t i;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	for (i = 0; i < 2; i++) {
-		if (fstatat(store_root_fd(p->store), names[i], &st,
-			    AT_SYMLINK_NOFOLLOW) < 0)
-			return fail_errno(err, "read the store's %s", names[i]);
-		ret[i] = st.st_mtim.tv_sec + 1 < now.tv_sec
-				 ? time_of(&st.st_mtim)
-				 : 0;
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		int dir_fd = i < 2 ? store_root_fd(p->store) : p->o->state_fd;
+
+		ret[i] = 1;
+		if (fstatat(dir_fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			ret[i] = st.st_mtim.tv_sec + 1 < now.tv_sec
+					 ? time_of(&st.st_mtim)
+					 : 0;
+		else if (i < 2 || errno != ENOENT)
+			return fail_errno(err, "read %s", names[i]);
 	}
 	return 0;
 }
@@ -606,7 +614,8 @@ static int collect_snapshots(struct push *p, struct err *err)
 				   err) < 0)
 			return -err->num;
 	if (add_small_file(p, root_fd, MANIFEST_FILE, "gone", err) < 0 ||
-	    add_small_file(p, root_fd, MANIFEST_FILE, "lost", err) < 0)
+	    add_small_file(p, root_fd, MANIFEST_FILE, "lost", err) < 0 ||
+	    add_small_file(p, p->o->state_fd, MANIFEST_FILE, "pins", err) < 0)
 		return -err->num;
 	SORT_BY_TEXT(p->now_stamps.items, p->now_stamps.count, name);
 	for (i = 0; i < p->items.count; i++) {
@@ -651,10 +660,20 @@ static int add_pack(struct push *p, const char *name, struct err *err)
 		o->item.check = check;
 		return 0;
 	}
-	o = add_outgoing(&p->data, MANIFEST_RECORDS, name);
-	o->ranges[0] = (struct range){HEADER_LEN, index - HEADER_LEN};
-	o->item.len = index - HEADER_LEN;
-	o->item.check = check;
+	/* A backup that was interrupted has sent records without an index. */
+	if (!manifest_items_find(&p->items, MANIFEST_RECORDS, name)) {
+		unsigned char end[8] = {0};
+
+		if (index >= HEADER_LEN + sizeof(end) &&
+		    fd_pread(fd, end, sizeof(end), index - sizeof(end)) !=
+			    sizeof(end))
+			return fail_errno(err, "read pack %s",
+					  text_quote(name));
+		o = add_outgoing(&p->data, MANIFEST_RECORDS, name);
+		o->ranges[0] = (struct range){HEADER_LEN, index - HEADER_LEN};
+		o->item.len = index - HEADER_LEN;
+		o->item.check = get_le(end, sizeof(end));
+	}
 	o = add_outgoing(&p->meta, MANIFEST_INDEX, name);
 	o->ranges[0] = (struct range){0, HEADER_LEN};
 	o->ranges[1] = (struct range){index, size - index};
@@ -986,6 +1005,26 @@ static void count_outgoing(struct push *p)
 			p->total += lists[k]->items[i].item.len;
 }
 
+/* A damaged key in the state would seal files that nobody can open. */
+static int check_key(struct push *p, struct err *err)
+{
+	AUTO(buf) struct buf root = {0};
+	AUTO(manifest) struct manifest m = {0};
+	struct err ignored;
+	int got = manifest_read_root(&p->place, &root, &ignored);
+
+	if (root.data)
+		explicit_bzero(root.data, root.len);
+	if (got == 0 ||
+	    manifest_read(&p->place, &p->last, &m, &ignored) != -EBADMSG)
+		return 0;
+	return fail(err, EKEYREJECTED,
+		    "the key of %s in guard's state opens no file there: "
+		    "forget it (guard backup --forget %s), then give the "
+		    "passphrase",
+		    text_quote(p->d->path), text_shell(p->d->path));
+}
+
 static int push_missing(struct push *p, struct err *err)
 {
 	if (collect_snapshots(p, err) < 0 || collect_packs(p, err) < 0)
@@ -1001,7 +1040,7 @@ static int push_missing(struct push *p, struct err *err)
 		p->ret->bytes = p->total;
 		return 0;
 	}
-	if (write_journal(p, NULL, err) < 0 ||
+	if (check_key(p, err) < 0 || write_journal(p, NULL, err) < 0 ||
 	    send_bundles(p, SEAL_PACKS, &p->data, err) < 0 ||
 	    send_bundles(p, SEAL_META, &p->meta, err) < 0 ||
 	    send_roots(p, err) < 0 || send_manifest(p, err) < 0 ||
@@ -1052,8 +1091,8 @@ int push_store(struct store *s, struct destination *d,
 	memcpy(ret->space, p.place.space, SEAL_SPACE_LEN);
 	/* Nothing has come since the last backup. */
 	if (p.last.number && !p.complete && !o->complete && p.times[0] &&
-	    p.times[1] && p.times[0] == p.now_times[0] &&
-	    p.times[1] == p.now_times[1]) {
+	    p.times[1] && p.times[2] &&
+	    memcmp(p.times, p.now_times, sizeof(p.times)) == 0) {
 		ret->nothing = true;
 		ret->number = p.last.number;
 		return 0;

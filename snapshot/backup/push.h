@@ -24,6 +24,7 @@ struct push_options {
 	bool dry_run;
 	bool complete; /* also packs whose objects the destination has */
 	const char *home; /* the user's home directory; for recovery */
+	int state_fd; /* the directory that has the file `pins`, if any */
 	/* Bytes of the store that were sent so far; may be NULL. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *arg;

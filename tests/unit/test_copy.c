@@ -14,8 +14,7 @@
 
 #define DAY ((int64_t)24 * 3600)
 
-static const unsigned char key[SEAL_KEY_LEN] =
-	"a key of thirty-two bytes, or so";
+static unsigned char key[SEAL_KEY_LEN] = "a key of thirty-two bytes, or so";
 
 /* A directory of the test, made on demand. */
 static char *sub(struct box *box, const char *name)
@@ -35,7 +34,11 @@ static int try_push(struct box *box, const char *local, bool complete,
 	AUTO(destination) struct destination d = DESTINATION_NONE;
 	auto_close int local_fd = fd_open_dir(AT_FDCWD, list);
 	AUTO(store) struct store *s = NULL;
-	struct push_options o = {.complete = complete, .home = "/home/x"};
+	struct push_options o = {
+		.complete = complete,
+		.home = "/home/x",
+		.state_fd = local_fd,
+	};
 
 	if (destination_open(dir, &d, err) < 0 ||
 	    store_open(&s, box->store_root_fd, STORE_READ, err) < 0)
@@ -237,6 +240,40 @@ static void test_a_kill_anywhere_sends_one_file_twice_at_most(void **state)
 	/* Each kill leaves a temporary file or one unnamed file at most, and no
 	 * namespace of its own. */
 	assert_int_equal(count_there(box, "/root-"), 2);
+	calls_unsynced = false;
+}
+
+/* Packs that are files of their own are sent once, however often a backup is
+ * interrupted, and also where the destination has lost them meanwhile. */
+static void test_an_interrupted_backup_goes_on_pack_by_pack(void **state)
+{
+	struct box *box = *state;
+	auto_free char *there = sub(box, "there");
+	auto_free char *wipe = mem_printf("cd '%s' && rm -rf ./*-*", there);
+	unsigned int n, round;
+
+	calls_unsynced = true;
+	for (n = 1; n <= 4; n++) {
+		put_file(box, "a", n, 5000000);
+		(void)take(box);
+	}
+	for (round = 0; round < 2; round++) {
+		unsigned int kills = 0;
+
+		while (push_killed_at(box, 5, false) && kills < 20)
+			kills++;
+		assert_true(kills < 20 && (round || kills > 2));
+		/* Four packs, and the last one of this round. */
+		assert_true(count_there(box, "/p/") <= 4 + round);
+		check_copy(box, 0);
+		put_file(box, "b", round, 900);
+		(void)take(box);
+		/* The journal of this one names files that go. */
+		(void)push_killed_at(box, 6, false);
+		assert_int_equal(system(wipe), 0);
+		(void)push_now(box, "local");
+		check_copy(box, 0);
+	}
 	calls_unsynced = false;
 }
 
@@ -555,6 +592,145 @@ static void test_damage_costs_what_the_file_has(void **state)
 	check_copy(box, 0);
 }
 
+/* Two files with each other's name, as a confused carrier leaves them. */
+static void test_swapped_files_are_damage(void **state)
+{
+	struct box *box = *state;
+	static const char *const parts[] = {"/p/", "/s/"};
+	size_t i;
+
+	put_file(box, "a", 1, 5000000);
+	(void)take(box);
+	(void)push_now(box, "local");
+	put_file(box, "a", 2, 5000000);
+	(void)take(box);
+	(void)push_now(box, "local");
+	for (i = 0; i < 2; i++) {
+		AUTO(names) struct names list = {0};
+		AUTO(buf) struct buf faults = {0};
+		auto_free char *there = sub(box, "there");
+		auto_free char *a = NULL, *b = NULL;
+		uint64_t bytes;
+		struct box new;
+
+		list_there(box, parts[i], &list, &bytes);
+		assert_int_equal(list.count, 2);
+		a = path_join(there, list.items[0]);
+		b = path_join(there, list.items[1]);
+		assert_return_code(
+			renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE),
+			errno);
+		assert_true(unpack(box, 0, false, &new, &faults) > 0);
+		assert_int_equal(verify_copy(box, true, &faults), 1);
+		assert_return_code(
+			renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE),
+			errno);
+		check_copy(box, 0);
+	}
+}
+
+/* A store that was recovered in part is not backed up as a whole one. */
+static void test_a_partial_recovery_stays_one(void **state)
+{
+	struct box *box = *state;
+	AUTO(names) struct names list = {0};
+	AUTO(buf) struct buf faults = {0};
+	auto_free char *there = sub(box, "there");
+	auto_free char *path = NULL, *aside = path_join(box->dir, "aside");
+	struct box new, again;
+	uint64_t bytes;
+	size_t cut;
+
+	for (cut = 0; cut < 2; cut++) {
+		AUTO(buf) struct buf want = {0}, is = {0};
+		struct err err;
+		uint64_t seq;
+
+		put_file(box, "a", 10 + cut, 5000000);
+		put_file(box, "b", 20 + cut, 300);
+		seq = take(box);
+		(void)push_now(box, "local");
+		names_free(&list);
+		list_there(box, "/p/", &list, &bytes);
+		path = path_join(there, list.items[0]);
+		assert_return_code(rename(path, aside), errno);
+		if (cut) {
+			auto_free char *command = mem_printf(
+				"head -c 3000000 '%s' >'%s'", aside, path);
+
+			assert_int_equal(system(command), 0);
+		}
+		assert_true(unpack(box, 0, false, &new, &faults) > 0);
+		assert_int_equal(push_now(&new, "second").nothing, false);
+		assert_return_code(rename(aside, path), errno);
+		free(path);
+		path = NULL;
+		/* It says so, or has all of it. */
+		buf_clear(&faults);
+		if (!unpack(&new, 0, false, &again, &faults)) {
+			ok(snapshot_bytes(box, seq, &want, &err));
+			ok(snapshot_bytes(&again, seq, &is, &err));
+			assert_true(buf_same(&want, &is));
+		}
+		(void)push_now(box, "local");
+	}
+}
+
+static void test_a_prune_steps_over_damaged_manifests(void **state)
+{
+	struct box *box = *state;
+	auto_free char *there = sub(box, "there");
+	auto_free char *local = sub(box, "local");
+	auto_free char *command = mem_printf(
+		"cd '%s'/*-* && rm c/0000000003-* && chmod u+w c/*04-* && "
+		"echo >>$(echo c/*04-*) && echo mine >README && "
+		"echo mine >p/notes.txt && mkfifo p/pipe",
+		there);
+	auto_close int local_fd = fd_open_dir(AT_FDCWD, local);
+	AUTO(destination) struct destination d = DESTINATION_NONE;
+	AUTO(copy_sources) struct copy_sources sources = {0};
+	struct copy_prune_result r;
+	struct err err;
+	uint64_t i;
+
+	for (i = 0; i < 6; i++) {
+		some_files(box, 10 * i);
+		(void)push_now(box, "local");
+	}
+	assert_int_equal(system(command), 0);
+	ok(destination_open(there, &d, &err));
+	ok(copy_list(&d, key, &sources, &err));
+	ok(copy_prune(&d, key, &sources.items[0], 4, false, local_fd, &r,
+		      &err));
+	assert_true(r.backups > 0);
+	ok(copy_prune(&d, key, &sources.items[0], 1, false, local_fd, &r,
+		      &err));
+	assert_int_equal(count_there(box, "/c/"), 1);
+	assert_int_equal(count_there(box, "README"), 1);
+	assert_int_equal(count_there(box, "notes.txt"), 1);
+	check_copy(box, 0);
+}
+
+static void test_a_damaged_key_seals_nothing(void **state)
+{
+	struct box *box = *state;
+	struct push_result r = {0};
+	struct err err;
+	size_t before;
+
+	some_files(box, 1);
+	(void)push_now(box, "local");
+	some_files(box, 2);
+	before = count_there(box, "/");
+	key[3] ^= 1;
+	assert_int_equal(try_push(box, "local", false, &r, &err),
+			 -EKEYREJECTED);
+	key[3] ^= 1;
+	assert_int_equal(count_there(box, "/"), before);
+	(void)push_now(box, "local");
+	check_copy(box, 0);
+}
+
 static void test_damage_that_was_noted_is_sent_again(void **state)
 {
 	struct box *box = *state;
@@ -677,6 +853,7 @@ int main(void)
 		TEST(a_copy_has_all_snapshots),
 		TEST(many_small_snapshots_are_few_files),
 		TEST(a_kill_anywhere_sends_one_file_twice_at_most),
+		TEST(an_interrupted_backup_goes_on_pack_by_pack),
 		TEST(a_killed_first_backup_goes_on),
 		TEST(a_lost_list_is_made_from_the_manifests),
 		TEST(numbers_go_on_behind_hidden_manifests),
@@ -684,6 +861,10 @@ int main(void)
 		TEST(a_prune_sends_hardly_anything_again),
 		TEST(old_backups_are_deleted_with_their_files),
 		TEST(damage_costs_what_the_file_has),
+		TEST(a_damaged_key_seals_nothing),
+		TEST(swapped_files_are_damage),
+		TEST(a_partial_recovery_stays_one),
+		TEST(a_prune_steps_over_damaged_manifests),
 		TEST(damage_that_was_noted_is_sent_again),
 		TEST(a_lazy_copy_reads_what_an_entry_needs),
 		TEST(random_histories_come_back),
