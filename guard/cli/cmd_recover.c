@@ -112,6 +112,7 @@ static int recover_store(struct from_copy *f, const struct options *o,
 					  space, o->backup);
 	auto_free char *dir = mem_printf("%s/trash/%s", state->path, name);
 	auto_free char *format = path_join(dir, "FORMAT"), *home = NULL;
+	auto_free char *pins = NULL;
 	int got;
 
 	if (choose_home(f, o->into, &home, err) < 0)
@@ -128,8 +129,12 @@ static int recover_store(struct from_copy *f, const struct options *o,
 		return from_copy_damage(err);
 	if (home && move_home(dir, s->home, home, err) < 0)
 		return -err->num;
-	/* A directory that moves to another one must be writable. */
+	/* A directory that moves to another one must be writable. Pins are a
+	 * file of the state; a backup without pins has none. */
+	pins = mem_printf("%s/pins", name);
 	if (chmod(dir, 0700) < 0 ||
+	    (renameat(state->trash_fd, pins, state->fd, "pins") < 0 &&
+	     errno != ENOENT) ||
 	    fd_rename_new(state->trash_fd, name, state->fd, "store") < 0 ||
 	    chmod(state->store_path, 0500) < 0)
 		return fail_errno(err, "create %s",

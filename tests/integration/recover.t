@@ -304,6 +304,14 @@ contents=$(recover p -n "$D" 2>/dev/null | sed 's/.* //' | sort -u |
 	done | sort | tr '\n' ' ')
 is "$contents" 'clone mine ' 'original and clone are both recovered'
 
+# --- pins ---
+gives 0 'a snapshot is pinned' guard pin 2
+gives 0 'a pin alone is backed up' guard backup "$D" --json
+ok 'as a backup of its own' grep -q '"nothing": *false' "$out"
+gives 0 'it is recovered' recover pinned "$D" "$space"
+is "$(on pinned guard pin | grep -c '^2 ')" 1 'the snapshot is pinned there'
+guard pin --remove 2 >/dev/null 2>&1
+
 # --- guard-copy and its second copy ---
 cp -a "$T/good" "$T/torn"
 chmod u+w "$T/torn/guard-copy" "$T/torn/guard-copy.2"
