@@ -39,23 +39,7 @@ static int check_new_destination(const struct state *state, const char *path,
 	return 0;
 }
 
-static int write_keyfile(struct backup_command *x, const char *name,
-			 const struct buf *bytes, struct err *err)
-{
-	struct destination_file f = DESTINATION_FILE_NONE;
-	int got = destination_begin(&x->d, "", name, &f, err);
-
-	if (got == 0 && fd_write(f.fd, bytes->data, bytes->len) < 0) {
-		(void)fail_errno(err, "write %s", name);
-		got = destination_explain(&x->d, err);
-	}
-	if (got == 0)
-		got = destination_publish(&x->d, &f, name, err);
-	destination_file_free(&f);
-	return got;
-}
-
-/* Writes guard-copy, its second copy first, and opens it again by the words. */
+/* Writes guard-copy, and opens it again by the words. */
 static int make_keyfile(struct backup_command *x, const char *passphrase,
 			unsigned char key[SEAL_KEY_LEN], struct err *err)
 {
@@ -63,8 +47,7 @@ static int make_keyfile(struct backup_command *x, const char *passphrase,
 	unsigned char id[KEYFILE_ID_LEN], again[SEAL_KEY_LEN];
 
 	if (keyfile_make(passphrase, id, key, x->words, &bytes, err) < 0 ||
-	    write_keyfile(x, KEYFILE_SECOND, &bytes, err) < 0 ||
-	    write_keyfile(x, KEYFILE_NAME, &bytes, err) < 0 ||
+	    backups_write_keyfile(&x->d, &bytes, err) < 0 ||
 	    backups_read_keyfile(&x->d, &x->keyfile, id, err) < 0 ||
 	    keyfile_open(&x->keyfile, x->words, again, err) < 0)
 		return -err->num;
@@ -76,18 +59,53 @@ static int make_keyfile(struct backup_command *x, const char *passphrase,
 	return 0;
 }
 
+/* The line "backup = DIR" of the settings. */
+static int set_every(struct backup_command *x, const char *path, bool on,
+		     struct err *err)
+{
+	auto_free char *trimmed = text_trim(path, strlen(path));
+
+	if (on && (strcmp(trimmed, path) != 0 || strchr(path, '\n')))
+		return fail(err, EINVAL,
+			    "%s cannot stand in the settings: rename it",
+			    text_quote(path));
+	return x->o->dry_run
+		       ? 0
+		       : settings_change(&x->c->state, "backup", path, on, err);
+}
+
+/* key: may be the one in x->b. */
 static int remember(struct backup_command *x, const unsigned char *key,
 		    struct err *err)
 {
+	AUTO(backups) struct backups known = {0};
 	unsigned char id[KEYFILE_ID_LEN];
 
-	backups_free(&x->known);
 	if (backups_remember(&x->c->state, &x->d, key, err) < 0 ||
 	    keyfile_read_id(&x->keyfile, id, err) < 0 ||
-	    backups_load(&x->c->state, &x->known, err) < 0)
+	    backups_load(&x->c->state, &known, err) < 0)
 		return -err->num;
+	backups_free(&x->known);
+	x->known = TAKE(known);
 	x->b = backups_find_id(&x->known, id);
 	return x->b ? 0 : fail(err, EIO, "the key was not stored");
+}
+
+/* After a backup to a disk that is mounted elsewhere than the last time, or to
+ * a copy of a destination. */
+static int change_path(struct backup_command *x, struct err *err)
+{
+	auto_free char *old = mem_strdup(x->b->path);
+
+	if (remember(x, x->b->key, err) < 0)
+		return -err->num;
+	output_print("this destination was %s: guard backup now writes to %s",
+		     text_quote(old), text_quote(x->d.path));
+	if (!mem_list_has((const char *const *)x->settings.backups, old))
+		return 0;
+	return set_every(x, old, false, err) < 0
+		       ? -err->num
+		       : set_every(x, x->d.path, true, err);
 }
 
 static void print_sheet(const struct backup_command *x)
@@ -233,6 +251,7 @@ static int send_and_report(struct backup_command *x, struct err *err)
 static int back_up(struct backup_command *x, const char *path, struct err *err)
 {
 	int got = context_store(x->c, STORE_READ, err);
+	struct err why;
 
 	if (got == 0)
 		got = backups_open(&x->known, path, &x->d, &x->keyfile, &x->b,
@@ -244,13 +263,16 @@ static int back_up(struct backup_command *x, const char *path, struct err *err)
 				     "snapshots of this machine",
 				     text_quote(path));
 	} else if (got == 0) {
-		/* The disk may be mounted elsewhere than the last time. */
 		if (!x->b)
 			got = add_destination(x, err);
-		else if (strcmp(x->b->path, x->d.path) != 0)
-			got = remember(x, x->b->key, err);
 		if (got == 0)
 			got = send_and_report(x, err);
+		if (got >= 0 && !x->o->dry_run &&
+		    strcmp(x->b->path, x->d.path) != 0 &&
+		    change_path(x, &why) < 0) {
+			*err = why;
+			got = -why.num;
+		}
 	}
 	destination_free(&x->d);
 	x->d = (struct destination)DESTINATION_NONE;
@@ -278,21 +300,6 @@ static int back_up_all(struct backup_command *x, struct err *err)
 			got = STATUS_REFUSED;
 		}
 	return got;
-}
-
-/* The line "backup = DIR" of the settings. */
-static int set_every(struct backup_command *x, const char *path, bool on,
-		     struct err *err)
-{
-	auto_free char *trimmed = text_trim(path, strlen(path));
-
-	if (on && (strcmp(trimmed, path) != 0 || strchr(path, '\n')))
-		return fail(err, EINVAL,
-			    "%s cannot stand in the settings: rename it",
-			    text_quote(path));
-	return x->o->dry_run
-		       ? 0
-		       : settings_change(&x->c->state, "backup", path, on, err);
 }
 
 static int forget(struct backup_command *x, const char *path, struct err *err)

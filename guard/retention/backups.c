@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/child.h"
+#include "base/codec.h"
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/path.h"
@@ -19,9 +20,12 @@
 #include "base/vec.h"
 #include "guard/retention/settings.h"
 #include "guard/state/background.h"
+#include "snapshot/store/hash.h"
 
 #define BACKUPS "backups"
 #define KEY "key"
+/* A check of the key follows it. */
+#define KEY_LEN (SEAL_KEY_LEN + 8)
 #define RECORD "record"
 #define RECORD_KIND "backup"
 #define SUCCESS "success"
@@ -45,6 +49,7 @@ void backups_free(struct backups *b)
 	for (i = 0; i < b->count; i++) {
 		free(b->items[i].path);
 		free(b->items[i].failure);
+		buf_free(&b->items[i].keyfile);
 		explicit_bzero(b->items[i].key, SEAL_KEY_LEN);
 	}
 	VEC_FREE(b);
@@ -65,11 +70,37 @@ int backups_open_dir(const struct state *state,
 	return fd < 0 ? fail_errno(err, "%s/%s", state->path, name) : fd;
 }
 
+static void encode_key(const unsigned char key[SEAL_KEY_LEN],
+		       unsigned char ret[KEY_LEN])
+{
+	memcpy(ret, key, SEAL_KEY_LEN);
+	put_le(ret + SEAL_KEY_LEN, hash_check(key, SEAL_KEY_LEN),
+	       KEY_LEN - SEAL_KEY_LEN);
+}
+
+/* False: missing or damaged. Nothing may be sealed with a damaged key. */
+static bool load_key(int dir, unsigned char ret[SEAL_KEY_LEN])
+{
+	AUTO(buf) struct buf bytes = {0};
+	unsigned char again[KEY_LEN];
+	struct err ignored;
+	bool valid = fd_slurp_at(dir, KEY, KEY_LEN, &bytes, &ignored) == 0 &&
+		     bytes.len == KEY_LEN;
+
+	if (!valid)
+		return false;
+	encode_key((const unsigned char *)bytes.data, again);
+	valid = memcmp(bytes.data, again, KEY_LEN) == 0;
+	memcpy(ret, again, SEAL_KEY_LEN);
+	explicit_bzero(bytes.data, KEY_LEN);
+	explicit_bzero(again, KEY_LEN);
+	return valid;
+}
+
 static void load_backup(int backups_fd, const char *name, struct backups *to)
 {
 	auto_close int dir = fd_open_dir(backups_fd, name);
 	AUTO(record) struct record r = {0};
-	AUTO(buf) struct buf key = {0};
 	struct backup b = {0};
 	const char *path, *space;
 	struct err ignored;
@@ -77,16 +108,14 @@ static void load_backup(int backups_fd, const char *name, struct backups *to)
 
 	if (dir < 0 || !text_unhex(b.id, name, sizeof(b.id)) ||
 	    record_load(dir, RECORD, RECORD_KIND, 1, &r, &ignored) < 0 ||
-	    fd_slurp_at(dir, KEY, sizeof(b.key), &key, &ignored) < 0 ||
-	    key.len != sizeof(b.key))
+	    !load_key(dir, b.key))
 		return;
 	path = record_get(&r, "path");
 	space = record_get(&r, "space");
 	if (!path || path[0] != '/')
 		return;
-	memcpy(b.key, key.data, key.len);
-	explicit_bzero(key.data, key.len);
 	b.path = mem_strdup(path);
+	(void)fd_slurp_at(dir, KEYFILE_NAME, KEYFILE_MAX, &b.keyfile, &ignored);
 	if (space && manifest_space_parse(space, b.space))
 		b.number = (uint64_t)record_get_int(&r, "number");
 	b.failure = mem_strdup(record_get(&r, "failure"));
@@ -135,23 +164,36 @@ struct backup *backups_find_id(const struct backups *b,
 	return NULL;
 }
 
+static const char *const keyfile_names[] = {KEYFILE_NAME, KEYFILE_SECOND};
+
+/* Reads one of the two files. */
+static int read_one_keyfile(const struct destination *d, const char *name,
+			    struct buf *ret,
+			    unsigned char ret_id[KEYFILE_ID_LEN],
+			    struct err *err)
+{
+	auto_close int fd = destination_read(d, "", name, err);
+
+	buf_clear(ret);
+	if (fd < 0)
+		return fd;
+	return fd_slurp(fd, KEYFILE_MAX, ret, err) < 0 ||
+			       keyfile_read_id(ret, ret_id, err) < 0
+		       ? err_context(err, "%s/%s", d->path, name)
+		       : 0;
+}
+
 int backups_read_keyfile(const struct destination *d, struct buf *ret,
 			 unsigned char ret_id[KEYFILE_ID_LEN], struct err *err)
 {
-	static const char *const names[] = {KEYFILE_NAME, KEYFILE_SECOND};
 	struct err second;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
+	for (i = 0; i < ARRAY_SIZE(keyfile_names); i++) {
 		struct err *e = i ? &second : err;
-		auto_close int fd = destination_read(d, "", names[i], e);
 
-		buf_clear(ret);
-		if (fd >= 0 && fd_slurp(fd, KEYFILE_MAX, ret, e) == 0 &&
-		    keyfile_read_id(ret, ret_id, e) == 0)
+		if (read_one_keyfile(d, keyfile_names[i], ret, ret_id, e) == 0)
 			return 0;
-		if (i == 0 && fd >= 0)
-			(void)err_context(err, "%s/%s", d->path, names[i]);
 		if (e->num == EPROTO)
 			break;
 	}
@@ -162,10 +204,48 @@ int backups_read_keyfile(const struct destination *d, struct buf *ret,
 	return -err->num;
 }
 
+static int write_one_keyfile(struct destination *d, const char *name,
+			     const struct buf *bytes, struct err *err)
+{
+	struct destination_file f = DESTINATION_FILE_NONE;
+	int got = destination_begin(d, "", name, &f, err);
+
+	if (got == 0 && fd_write(f.fd, bytes->data, bytes->len) < 0) {
+		(void)fail_errno(err, "write %s", name);
+		got = destination_explain(d, err);
+	}
+	if (got == 0)
+		got = destination_publish(d, &f, name, err);
+	destination_file_free(&f);
+	return got;
+}
+
+int backups_write_keyfile(struct destination *d, const struct buf *bytes,
+			  struct err *err)
+{
+	size_t i = ARRAY_SIZE(keyfile_names);
+
+	while (i-- > 0) {
+		const char *name = keyfile_names[i];
+		AUTO(buf) struct buf present = {0};
+		unsigned char id[KEYFILE_ID_LEN];
+		int got = read_one_keyfile(d, name, &present, id, err);
+
+		if (got == 0)
+			continue;
+		if (got == -EBADMSG)
+			got = destination_delete(d, "", name, err);
+		if ((got < 0 && got != -ENOENT) ||
+		    write_one_keyfile(d, name, bytes, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
 int backups_remember(const struct state *state, const struct destination *d,
 		     const unsigned char key[SEAL_KEY_LEN], struct err *err)
 {
-	unsigned char id[KEYFILE_ID_LEN];
+	unsigned char id[KEYFILE_ID_LEN], bytes[KEY_LEN];
 	AUTO(buf) struct buf keyfile = {0};
 	AUTO(record) struct record r = {0};
 	auto_free char *name = NULL;
@@ -184,9 +264,14 @@ int backups_remember(const struct state *state, const struct destination *d,
 	if (got == -EPROTO)
 		return got;
 	record_set(&r, "path", d->path);
-	return atomic_write(dir, KEY, key, SEAL_KEY_LEN, 0400, ATOMIC_DURABLE,
-			    err) < 0
-		       ? -err->num
+	encode_key(key, bytes);
+	got = atomic_write(dir, KEYFILE_NAME, keyfile.data, keyfile.len, 0400,
+			   ATOMIC_DURABLE, err);
+	if (got == 0)
+		got = atomic_write(dir, KEY, bytes, KEY_LEN, 0400,
+				   ATOMIC_DURABLE, err);
+	explicit_bzero(bytes, KEY_LEN);
+	return got < 0 ? got
 		       : record_save(dir, RECORD, RECORD_KIND, 1, &r,
 				     ATOMIC_DURABLE, err);
 }
@@ -241,6 +326,24 @@ char **backups_private_paths(const struct state *state, const char *root)
 
 /* --- one backup --- */
 
+/* The destination of this path whose files are there, though guard-copy is
+ * not. */
+static struct backup *find_by_files(const struct backups *b,
+				    const struct destination *d)
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i++) {
+		struct backup *item = &b->items[i];
+		auto_free char *space = manifest_space_path(item->space, "");
+
+		if (item->number && item->keyfile.len &&
+		    fd_exists(d->fd, space))
+			return item;
+	}
+	return NULL;
+}
+
 int backups_open(const struct backups *b, const char *path,
 		 struct destination *ret_destination, struct buf *ret_keyfile,
 		 struct backup **ret, struct err *err)
@@ -252,16 +355,24 @@ int backups_open(const struct backups *b, const char *path,
 	    seal_init(err) < 0)
 		return -err->num;
 	got = backups_read_keyfile(ret_destination, ret_keyfile, id, err);
-	if (got < 0 && got != -ENOENT)
-		return got;
-	if (got < 0 && backups_find(b, path))
+	if (got == 0) {
+		*ret = backups_find_id(b, id);
+		return 0;
+	}
+	*ret = NULL;
+	if (got == -ENOENT || got == -EBADMSG)
+		*ret = find_by_files(b, ret_destination);
+	if (*ret) {
+		buf_add(ret_keyfile, (*ret)->keyfile.data, (*ret)->keyfile.len);
+		return 0;
+	}
+	if (got == -ENOENT && backups_find(b, path))
 		return fail(err, ENODEV,
 			    "%s has no file " KEYFILE_NAME
 			    ": mount its disk; to begin anew there, run guard "
 			    "backup --forget %s first",
 			    text_quote(path), text_shell(path));
-	*ret = got < 0 ? NULL : backups_find_id(b, id);
-	return 0;
+	return got == -ENOENT ? 0 : got;
 }
 
 /* Changes a value of the record; whether it was another one. */
@@ -429,7 +540,7 @@ int backups_send(const struct state *state, const struct backup *b,
 	struct push_options options = *o;
 	AUTO(record) struct record r = {0};
 	auto_close int lock = -1;
-	int got;
+	int got = 0;
 
 	if (dir < 0)
 		return dir;
@@ -441,7 +552,11 @@ int backups_send(const struct state *state, const struct backup *b,
 			    text_quote(d->path));
 	if (lock < 0 || record_load(dir, RECORD, RECORD_KIND, 1, &r, err) < 0)
 		return -err->num;
-	got = push_store(store, d, b->key, dir, &options, ret, err);
+	/* guard-copy may have been lost there. */
+	if (!o->dry_run && b->keyfile.len)
+		got = backups_write_keyfile(d, &b->keyfile, err);
+	if (got == 0)
+		got = push_store(store, d, b->key, dir, &options, ret, err);
 	if (got == 0 && !o->dry_run)
 		got = finish_backup(dir, &r, d, command, ret, err);
 	if (got < 0 && !o->dry_run)

@@ -1,9 +1,12 @@
 /*
  * Destinations of backups that this machine knows: their keys, and the
  * newest backup there. A directory of the state for each, named by the
- *destination's id:
+ * destination's id:
  *
- *	backups/<id>/key	the key of the destination, mode 0400
+ *	backups/<id>/key	the key of the destination, and the XXH3-64 of
+ *				it; mode 0400
+ *	backups/<id>/guard-copy	the content of guard-copy, which a backup
+ *				writes again where it is missing or damaged
  *	backups/<id>/record	path=, number= and space= of the newest backup,
  *				failure= of the last try, listed= the number up
  *				to which backup-command has all paths
@@ -13,7 +16,7 @@
  *	backups/<id>/sending	lock file of a running backup
  *
  * and the files of push_store(). Several destinations may have one path: disks
- *that are mounted there by turns.
+ * that are mounted there by turns.
  */
 #ifndef GUARD_RETENTION_BACKUPS_H
 #define GUARD_RETENTION_BACKUPS_H
@@ -25,6 +28,7 @@
 struct backup {
 	unsigned char id[KEYFILE_ID_LEN], key[SEAL_KEY_LEN];
 	char *path; /* absolute, without symbolic links */
+	struct buf keyfile; /* the content of guard-copy; empty: not known */
 	uint64_t number; /* of the newest backup; 0: none */
 	unsigned char space[SEAL_SPACE_LEN]; /* when number is not 0 */
 	int64_t time; /* of the last success, in seconds since 1970; 0: none */
@@ -50,7 +54,12 @@ struct backup *backups_find_id(const struct backups *b,
 /* Reads guard-copy of a destination. -ENOENT: it has none. */
 int backups_read_keyfile(const struct destination *d, struct buf *ret,
 			 unsigned char ret_id[KEYFILE_ID_LEN], struct err *err);
-/* Remembers the destination, at its path, with its key. */
+/* Writes those of guard-copy and its second copy that are missing or
+ * damaged. */
+int backups_write_keyfile(struct destination *d, const struct buf *bytes,
+			  struct err *err);
+/* Remembers the destination, with the content of its guard-copy, at its path,
+ * which replaces an earlier one, with its key. */
 int backups_remember(const struct state *state, const struct destination *d,
 		     const unsigned char key[SEAL_KEY_LEN], struct err *err);
 /* Forgets all destinations of the path, and their keys; nothing in them
@@ -64,8 +73,9 @@ int backups_open_dir(const struct state *state,
 
 /* Opens the destination of the path that is there now, with seal_init() done:
  * *ret is an item of b; NULL: none of these, with the content of its guard-copy
- * in ret_keyfile, or none. -ENODEV: the path is known, but there is no
- * guard-copy: a disk that is not mounted. */
+ * in ret_keyfile, or none. A known one without a readable guard-copy is found
+ * by its files, with the content of guard-copy from the state. -ENODEV: the
+ * path is known, but none of its files is there: a disk that is not mounted. */
 int backups_open(const struct backups *b, const char *path,
 		 struct destination *ret_destination, struct buf *ret_keyfile,
 		 struct backup **ret, struct err *err);

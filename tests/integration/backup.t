@@ -108,9 +108,26 @@ says "$err" "'$usb' has no file guard-copy: mount its disk"
 says "$err" "'$T/other' has everything"
 rmdir "$usb"
 mv "$usb.away" "$T/moved"
+cp "$state/backups/$id/key" "$T/key"
+change elsewhere
+gives 0 'a dry run on a disk that is mounted elsewhere' \
+	guard backup -n "$T/moved"
+ok 'does not change its path' grep -qxF "path=$usb" "$state/backups/$id/record"
+chmod a-w "$T/moved" "$T/moved"/*-*/c
+if [ "$me" != root ]; then
+	gives 1 'nor does a backup that fails' guard backup "$T/moved"
+	ok 'the path stays' \
+		grep -qxF "path=$usb" "$state/backups/$id/record"
+fi
+chmod u+w "$T/moved" "$T/moved"/*-*/c
 gives 0 'a disk that is mounted elsewhere is known' guard backup "$T/moved"
+says "$err" "this destination was '$usb': guard backup now writes to '$T/moved'"
 record path >"$T/paths"
 says "$T/paths" "$T/moved"
+ok 'its key is still the same' cmp "$T/key" "$state/backups/$id/key"
+gives 0 'which the passphrase gives, too' \
+	env GUARD_HOME="$T/state3" \
+	guard verify "$T/moved" --passphrase-file "$pass"
 mv "$T/moved" "$usb"
 gives 0 'and known when it is back' guard backup "$usb"
 
@@ -144,6 +161,24 @@ rm /small/fill
 gives 0 'the next backup continues' \
 	guard backup /small/usb --passphrase-file "$pass"
 is "$(find /small/usb -name '*.tmp-*')" '' 'no temporary file is left'
+
+# --- guard-copy is lost ---
+cp "$usb/guard-copy" "$T/guard-copy"
+chmod u+w "$usb"/guard-copy*
+rm "$usb/guard-copy"
+echo damaged >"$usb/guard-copy.2"
+change lost
+gives 0 'a backup without guard-copy' guard backup "$usb"
+ok 'writes it again' cmp "$T/guard-copy" "$usb/guard-copy"
+ok 'and its second copy' cmp "$T/guard-copy" "$usb/guard-copy.2"
+chmod u+w "$state/backups/$id/key"
+printf 'x' | dd of="$state/backups/$id/key" bs=1 seek=3 conv=notrunc \
+	2>"$T/said"
+change damaged
+gives 1 'a damaged key seals no backup' guard backup "$usb"
+says "$err" 'use --passphrase-file FILE'
+gives 0 'and is made again' guard backup "$usb" --passphrase-file "$pass"
+ok 'by the passphrase' cmp "$T/key" "$state/backups/$id/key"
 
 # --- forget ---
 gives 0 '--forget -n changes nothing' guard backup -n --forget /small/usb
