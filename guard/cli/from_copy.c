@@ -55,17 +55,41 @@ int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 {
 	auto_free char *path = path_resolve(dir, err);
 	AUTO(buf) struct buf keyfile = {0};
+	auto_close int local = -1;
+	struct err ignored;
 
 	f->c = c;
-	return !path || backups_load(&c->state, &f->known, err) < 0 ||
-			       backups_open(&f->known, path, &f->destination,
-					    &keyfile, &f->own, err) < 0 ||
-			       find_key(f, &keyfile, passphrase_file, err) <
-				       0 ||
-			       copy_list(&f->destination, f->key, &f->sources,
-					 err) < 0
-		       ? from_copy_damage(err)
-		       : 0;
+	if (!path || backups_load(&c->state, &f->known, err) < 0 ||
+	    backups_open(&f->known, path, &f->destination, &keyfile, &f->own,
+			 err) < 0 ||
+	    find_key(f, &keyfile, passphrase_file, err) < 0 ||
+	    copy_list(&f->destination, f->key, &f->sources, err) < 0)
+		return from_copy_damage(err);
+	local = f->own ? backups_open_dir(&c->state, f->own->id, &ignored) : -1;
+	if (local >= 0)
+		push_read_last(local, &f->last);
+	return 0;
+}
+
+/* Whether clones of this machine have written to the namespace, too. */
+static bool is_forked(const struct from_copy *f, const struct copy_source *s)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < f->sources.count; i++)
+		count += memcmp(f->sources.items[i].space, s->space,
+				SEAL_SPACE_LEN) == 0;
+	return count > 1;
+}
+
+char *from_copy_name(const struct from_copy *f, const struct copy_source *s)
+{
+	return is_forked(f, s)
+		       ? manifest_space_path(
+				 s->space,
+				 text_printf("/%s",
+					     text_hex(s->newest.hash, 4)))
+		       : manifest_space_path(s->space, "");
 }
 
 void from_copy_list(const struct from_copy *f, FILE *to)
@@ -75,7 +99,7 @@ void from_copy_list(const struct from_copy *f, FILE *to)
 
 	for (i = 0; i < f->sources.count; i++) {
 		const struct copy_source *s = &f->sources.items[i];
-		auto_free char *name = manifest_space_path(s->space, "");
+		auto_free char *name = from_copy_name(f, s);
 		auto_free char *number =
 			mem_printf("backup %" PRIu64, s->newest.number);
 		AUTO(buf) struct buf host = {0};
@@ -97,29 +121,41 @@ void from_copy_list(const struct from_copy *f, FILE *to)
 
 bool from_copy_is_own(const struct from_copy *f, const struct copy_source *s)
 {
-	return f->own && f->own->number &&
-	       memcmp(f->own->space, s->space, SEAL_SPACE_LEN) == 0;
+	if (!f->own || !f->own->number ||
+	    memcmp(f->own->space, s->space, SEAL_SPACE_LEN) != 0)
+		return false;
+	return !is_forked(f, s) || f->last.number == 0 ||
+	       (f->last.number == s->newest.number &&
+		memcmp(f->last.hash, s->newest.hash, SEAL_HASH_LEN) == 0);
 }
 
-/* The number of sources of this name; *ret is the last one. */
+/* Whether both chains begin with the same backup of that number. */
+static bool have_both(const struct copy_source *a, const struct copy_source *b,
+		      uint64_t number)
+{
+	return number && number < a->newest.number &&
+	       number < b->newest.number &&
+	       memcmp(a->space, b->space, SEAL_SPACE_LEN) == 0;
+}
+
+/* The number of sources of this name, NULL: of this machine; *ret is the last
+ * one. */
 static size_t match_machine(const struct from_copy *f, const char *machine,
-			    const struct copy_source **ret)
+			    uint64_t number, const struct copy_source **ret)
 {
 	size_t i, count = 0;
 
 	for (i = 0; i < f->sources.count; i++) {
 		const struct copy_source *s = &f->sources.items[i];
-		auto_free char *name = manifest_space_path(s->space, "");
+		auto_free char *name = from_copy_name(f, s);
 
-		if (!machine && from_copy_is_own(f, s)) {
-			*ret = s;
-			return 1;
-		}
-		if (machine && strcmp(s->host, machine) != 0 &&
-		    strncmp(name, machine, strlen(machine)) != 0)
+		if (machine ? strcmp(s->host, machine) != 0 &&
+				      strncmp(name, machine, strlen(machine)) !=
+					      0
+			    : !from_copy_is_own(f, s))
 			continue;
+		count += !count || !have_both(*ret, s, number);
 		*ret = s;
-		count++;
 	}
 	return count;
 }
@@ -127,21 +163,24 @@ static size_t match_machine(const struct from_copy *f, const char *machine,
 int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 		     struct err *err)
 {
-	const char *path = text_quote(f->destination.path);
 	auto_free char *line = NULL;
-	size_t count = match_machine(f, machine, &f->source);
+	size_t count = match_machine(f, machine, number, &f->source);
 
+	/* Without backups of this machine: of any. */
+	if (!count && !machine)
+		count = match_machine(f, "", number, &f->source);
 	if (count != 1)
 		from_copy_list(f, output_stderr());
 	if (count > 1 && !machine) {
 		line = output_ask_line("guard: which one? Type its first word, "
 				       "or the beginning of the last: ");
 		if (line)
-			count = match_machine(f, line, &f->source);
+			count = match_machine(f, line, number, &f->source);
 	}
 	if (count != 1)
 		return fail(err, count ? EEXIST : ENOENT,
-			    "%s has %s: name one of those listed above", path,
+			    "%s has %s: name one of those listed above",
+			    text_quote(f->destination.path),
 			    count ? "backups of several stores"
 				  : "no backup of that name");
 	return copy_open(&f->destination, f->key, f->source, number, &f->copy,

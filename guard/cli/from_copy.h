@@ -27,6 +27,7 @@ struct from_copy {
 	struct destination destination;
 	unsigned char key[SEAL_KEY_LEN];
 	struct copy_sources sources;
+	struct manifest_name last; /* of this machine; number 0: unknown */
 	const struct copy_source *source; /* the chosen one */
 	struct copy_store *copy;
 	char *name; /* the view's directory in the trash, or NULL */
@@ -48,7 +49,11 @@ int from_copy_damage(struct err *err);
  * or the words of its recovery sheet, from a file or a question. */
 int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 		   const char *passphrase_file, struct err *err);
-/* Whether this machine writes there now. */
+/* The name of a chain of backups in the list, to free: that of its directory,
+ * and where clones wrote to one directory "/" and the beginning of a hash. */
+char *from_copy_name(const struct from_copy *f, const struct copy_source *s);
+/* Whether this machine writes there now; of clones' chains in one directory the
+ * one that ends with its last backup, all if this is unknown. */
 bool from_copy_is_own(const struct from_copy *f, const struct copy_source *s);
 /* Prints the machines as a table. */
 void from_copy_list(const struct from_copy *f, FILE *to);

@@ -172,34 +172,60 @@ const uint64_t *copy_missing(const struct copy_store *c, size_t *ret_count)
 	return c->missing.items;
 }
 
+/* The manifest of that number in the chain of a source: clones may have written
+ * one each. Behind a damaged one: any. */
+static struct manifest_name find_number(const struct manifest_place *place,
+					const struct copy_source *source,
+					uint64_t number,
+					const struct manifest_names *names)
+{
+	struct manifest_name at = source->newest, found = {0};
+	size_t i, count = 0;
+
+	for (i = 0; i < names->count; i++)
+		if (names->items[i].number == number) {
+			found = names->items[i];
+			count++;
+		}
+	while (count > 1 && at.number > number) {
+		AUTO(manifest) struct manifest m = {0};
+		struct err ignored;
+
+		if (manifest_read(place, &at, &m, &ignored) < 0)
+			break;
+		at.number--;
+		memcpy(at.hash, m.previous, SEAL_HASH_LEN);
+	}
+	return count > 1 && at.number == number ? at : found;
+}
+
 static int load_newest(struct copy_store *c, const struct copy_source *source,
 		       uint64_t number, const struct manifest_names *names,
 		       struct err *err)
 {
+	struct manifest_name from = source->newest;
+	bool at_source = false;
 	size_t i = names->count;
-	bool at_source = number != 0;
 
+	if (number)
+		from = find_number(&c->place, source, number, names);
+	if (number && !from.number)
+		return fail(err, ENOENT, "there is no backup %" PRIu64, number);
 	while (i-- > 0) {
 		const struct manifest_name *n = &names->items[i];
 		int got;
 
-		if (number && n->number != number)
-			continue;
 		/* The chains of clones end at different ones. */
-		at_source = at_source || (n->number == source->newest.number &&
-					  memcmp(n->hash, source->newest.hash,
-						 SEAL_HASH_LEN) == 0);
+		at_source = at_source ||
+			    (n->number == from.number &&
+			     memcmp(n->hash, from.hash, SEAL_HASH_LEN) == 0);
 		if (!at_source)
 			continue;
 		got = manifest_load(&c->place, names, n, &c->state, err);
-		if (got == 0)
-			return 0;
-		if (number)
+		if (got == 0 || number)
 			return got;
 		*VEC_ADD(&c->missing) = n->number;
 	}
-	if (number)
-		return fail(err, ENOENT, "there is no backup %" PRIu64, number);
 	return fail(err, EBADMSG, "no manifest of this backup can be read");
 }
 

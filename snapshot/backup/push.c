@@ -222,6 +222,21 @@ static int load_list(struct push *p, struct err *err)
 	return decode_list(p, &b);
 }
 
+void push_read_last(int local_fd, struct manifest_name *ret)
+{
+	auto_close int fd =
+		openat(local_fd, "list", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	unsigned char head[8 + SEAL_SPACE_LEN + 8 + SEAL_HASH_LEN];
+	const unsigned char *number = head + 8 + SEAL_SPACE_LEN;
+
+	*ret = (struct manifest_name){0};
+	if (fd < 0 || fd_pread(fd, head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head, LIST_MAGIC, strlen(LIST_MAGIC)) != 0)
+		return;
+	ret->number = get_le(number, 8);
+	memcpy(ret->hash, number + 8, SEAL_HASH_LEN);
+}
+
 static void forget_list(struct push *p)
 {
 	manifest_items_free(&p->items);

@@ -48,6 +48,9 @@ void push_result_free(struct push_result *r);
  * descriptor; -EBUSY. */
 int push_lock(int local_fd, const struct destination *d, struct err *err);
 
+/* The newest manifest that this machine wrote; number 0: unknown. */
+void push_read_last(int local_fd, struct manifest_name *ret);
+
 /* Notes files of the destination, by the last part of their paths, whose
  * content the next backup sends again. */
 int push_note_damaged(int local_fd, const struct names *files, struct err *err);

@@ -304,6 +304,7 @@ contents=$(recover p -n "$D" 2>/dev/null | sed 's/.* //' | sort -u |
 	done | sort | tr '\n' ' ')
 is "$contents" 'clone mine ' 'original and clone are both recovered'
 
+
 # --- pins ---
 gives 0 'a snapshot is pinned' guard pin 2
 gives 0 'a pin alone is backed up' guard backup "$D" --json
@@ -311,6 +312,48 @@ ok 'as a backup of its own' grep -q '"nothing": *false' "$out"
 gives 0 'it is recovered' recover pinned "$D" "$space"
 is "$(on pinned guard pin | grep -c '^2 ')" 1 'the snapshot is pinned there'
 guard pin --remove 2 >/dev/null 2>&1
+
+# --- two clones that back up at once ---
+# fork NAME: a snapshot of the machine, and its backup
+fork() {
+	echo "$1" >"$T/$1/home/work/file"
+	on "$1" guard snapshot -q "$T/$1/home/work" >/dev/null &&
+		on "$1" guard backup "$T/fork"
+}
+mkdir -p "$T/one/home/work" "$T/fork"
+echo one >"$T/one/home/work/file"
+on one guard snapshot -q "$T/one/home/work" >/dev/null
+gives 0 'a machine with a clone backs up' \
+	on one guard backup --passphrase-file "$T/pass" "$T/fork"
+cp -a "$T/one" "$T/two"
+gives 0 'the original of the clone backs up' fork one
+chains=$(echo "$T/fork/"*-*/c)
+mkdir "$T/hidden2"
+mv "$chains"/*02-* "$T/hidden2"
+gives 0 'its clone backs up at the same time' fork two
+mv "$T/hidden2"/* "$chains"
+gives 0 'recover -n lists both' recover s -n "$T/fork"
+is "$(sed 's/.* //' "$out" | sort -u | wc -l)" 2 'they have different names'
+sed 's/.* //' "$out" | sort >"$T/chains"
+gives 1 'without a name, neither is recovered' recover s "$T/fork"
+says "$err" "'$T/fork' has backups of several stores"
+for n in 1 2; do
+	chosen=$(sed -n "${n}p" "$T/chains")
+	gives 0 "chain $n is recovered by its name" \
+		recover "s$n" "$T/fork" "$chosen"
+	on "s$n" guard log --all >"$T/log$n" 2>&1
+done
+ok 'each chain has a snapshot of its own machine' sh -c \
+	"cat '$T/log1' '$T/log2' | grep -q '$T/one/home/work' &&
+	cat '$T/log1' '$T/log2' | grep -q '$T/two/home/work'"
+gives 0 'the backup before both needs no name' recover s --at 1 "$T/fork"
+for name in one two; do
+	gives 0 "restore --from of machine $name reads its own chain" \
+		on "$name" guard restore -y --from "$T/fork" --to "$T/$name/out" \
+		"$T/$name/home/work/file"
+	is "$(cat "$T/$name/out/file")" "$name" "the file of $name is right"
+done
+gives 0 'verify calls both chains intact' on one guard verify "$T/fork"
 
 # --- guard-copy and its second copy ---
 cp -a "$T/good" "$T/torn"
