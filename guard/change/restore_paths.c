@@ -110,7 +110,7 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 	AUTO(tree) struct tree old = {0}, tree = {0};
 	bool is_dir = S_ISDIR(e->mode);
 	auto_free char *stored = path_join(l->from->path, path);
-	const char *purged;
+	const char *purged, *key = stored;
 	size_t i;
 
 	if (!(e->flags & ENTRY_INCOMPLETE) || (!*path && !is_dir))
@@ -118,7 +118,12 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 	if (tree_lookup(l->store, l->now, full_path, &now, err) < 0)
 		return -err->num;
 	purged = snapshot_purge_note(&l->from->snapshot, stored);
-	if (is_dir)
+	if (l->from->lost.count &&
+	    bsearch(&key, l->from->lost.items, l->from->lost.count, sizeof(key),
+		    sorted_compare_texts))
+		report_warning("%s is skipped: its content is lost",
+			       text_quote(full_path));
+	else if (is_dir)
 		report_warning("this snapshot has only a part of %s: all else "
 			       "is unchanged",
 			       text_quote(*full_path ? full_path : "."));

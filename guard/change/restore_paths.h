@@ -23,6 +23,9 @@ struct restore_target {
 	char *path; /* in the snapshot's root */
 	struct snapshot snapshot;
 	struct entry entry;
+	/* Paths in the root whose content is lost: entries of this target have
+	 * ENTRY_INCOMPLETE there. Sorted. */
+	struct names lost;
 };
 
 enum restore_overwrite {

@@ -5,6 +5,8 @@
 
 #include "base/parse.h"
 #include "base/path.h"
+#include "base/sorted.h"
+#include "base/vec.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/from_copy.h"
 #include "guard/cli/plan_print.h"
@@ -27,6 +29,7 @@ struct restore {
 	struct sources found;
 	struct plan_counts counts; /* of the plan in place */
 	bool done; /* something was restored */
+	size_t lost; /* entries that were skipped because they are lost */
 };
 
 /* The root of the plan; empty where there is no plan. */
@@ -152,11 +155,69 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 	return plan_summary_ask(&r->counts, NULL, where, r->o->yes);
 }
 
+/* A copy_lost. */
+static void add_lost(void *arg, const char *path, const char *why)
+{
+	(void)why;
+	names_add(arg, path);
+}
+
+static void sort_lost(struct restore *r, struct restore_target *t)
+{
+	VEC_SORT(&t->lost, sorted_compare_texts);
+	r->lost += t->lost.count;
+}
+
+/* Takes lost files and directories out of the targets. */
+static int skip_lost(struct restore *r, struct err *err)
+{
+	struct store *store = r->in.c->store;
+	size_t i;
+
+	for (i = 0; i < r->found.count; i++) {
+		struct restore_target *t = &r->found.items[i];
+		AUTO(entry) struct entry e = {0};
+
+		if (copy_entry(store, store, t->path, &t->entry, add_lost,
+			       &t->lost, &e, err) < 0)
+			return -err->num;
+		entry_free(&t->entry);
+		t->entry = TAKE(e);
+		sort_lost(r, t);
+	}
+	return store_flush(store, err);
+}
+
+/* If the store has lost a part of the targets, which the execution finds before
+ * it changes anything: the same once more with the rest. */
+static int execute_paths(struct restore *r, struct err *err)
+{
+	struct err first;
+	int got = restore_paths_execute(&r->in, err);
+
+	if (r->lost || (got != -EBADMSG && got != -ENOENT))
+		return got;
+	first = *err;
+	if (skip_lost(r, err) < 0)
+		return -err->num;
+	if (!r->lost) {
+		*err = first;
+		return got;
+	}
+	restore_paths_free(&r->in);
+	if (restore_paths_plan(&r->in, err) < 0 ||
+	    plan_summary_count(&r->in.change, &r->counts, err) < 0)
+		return -err->num;
+	if (plan_print_blocks(&planned_root(r)->plan, NULL, NULL))
+		return fail(err, EIO, "all of it is lost");
+	return restore_paths_execute(&r->in, err);
+}
+
 static int execute_restore(struct restore *r, struct err *err)
 {
 	AUTO(buf) struct buf sum = {0};
 
-	if (restore_paths_execute(&r->in, err) < 0)
+	if (execute_paths(r, err) < 0)
 		return -err->num;
 	r->done = true;
 	plan_summary_text(&r->counts, &sum);
@@ -242,7 +303,7 @@ static int restore_to(struct restore *r, struct err *err)
 	plan_print_choices(&planned_root(r)->plan);
 	if (plan_print_blocks(&planned_root(r)->plan, NULL, REFUSED))
 		return STATUS_REFUSED;
-	if (restore_paths_execute(&r->in, err) < 0)
+	if (execute_paths(r, err) < 0)
 		return -err->num;
 	r->done = true;
 	output_print("restored into %s", text_quote(dir));
@@ -294,9 +355,13 @@ static int import_sources(struct restore *r, struct err *err)
 	r->found.c = r->in.c;
 	r->found.store = r->in.c->store;
 	progress_start("read");
-	for (i = 0; i < r->found.count; i++)
-		if (from_copy_import(&r->from, &r->found.items[i], err) < 0)
+	for (i = 0; i < r->found.count; i++) {
+		struct restore_target *t = &r->found.items[i];
+
+		if (from_copy_import(&r->from, t, add_lost, &t->lost, err) < 0)
 			return -err->num;
+		sort_lost(r, t);
+	}
 	progress_end();
 	return store_flush(r->found.store, err);
 }
@@ -318,9 +383,12 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 			    text_quote(argv[0]), argv[0], text_shell(argv[1]));
 	for (i = 0; i < count; i++)
 		if (sources_find(&r->found, argv[i], err) < 0)
-			return err->num == ENOENT && !r->o->from
-				       ? suggest_command(r->in.c, argv[i], err)
-				       : -err->num;
+			return err->num != ENOENT ? -err->num
+			       : r->o->from
+				       ? fail(err, ENOENT,
+					      "the backup has no such path: %s",
+					      text_quote(argv[i]))
+				       : suggest_command(r->in.c, argv[i], err);
 	r->in.targets = r->found.items;
 	r->in.count = r->found.count;
 	/* An interrupted action in a missing directory is recovered later, when
@@ -333,6 +401,12 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		return -err->num;
 	output_run_commands(&r->in.c->state, restored_root(r));
 	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
+	if (r->lost && got >= 0) {
+		output_warn("%s skipped: %s does not have the content",
+			    text_count(r->lost, "lost path"),
+			    r->o->from ? "the backup" : "the store");
+		got = STATUS_REFUSED;
+	}
 	if (got >= 0 && r->o->json) {
 		json_t *object = json_object(), *from = json_array();
 

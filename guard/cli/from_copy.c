@@ -223,15 +223,23 @@ int from_copy_view(struct from_copy *f, struct context *c,
 		       : context_store(&f->view, STORE_READ, err);
 }
 
+struct import {
+	struct from_copy *f;
+	const struct entry *root;
+	struct tree_editor *ed;
+	copy_lost *lost;
+	void *arg;
+};
+
 /* above: a directory on the way to the target, of which only the target is
  * stored. */
-static int import_path(struct from_copy *f, const struct snapshot *s,
-		       const char *path, bool above, struct tree_editor *ed,
+static int import_path(struct import *x, const char *path, bool above,
 		       struct err *err)
 {
+	struct from_copy *f = x->f;
 	struct store *from = f->view.store;
 	AUTO(entry) struct entry e = {0}, own = {0};
-	int got = tree_lookup(from, &s->root, path, &e, err);
+	int got = tree_lookup(from, x->root, path, &e, err);
 
 	if (got <= 0)
 		return got;
@@ -242,39 +250,45 @@ static int import_path(struct from_copy *f, const struct snapshot *s,
 			      err) < 0) {
 		return -err->num;
 	}
-	if (copy_entry(from, f->c->store, &e, &own, err) < 0)
-		return err_context(err, "%s", text_quote(path));
-	return above ? tree_editor_put_dir(ed, path, &own, err)
-		     : tree_editor_put(ed, path, &own, err);
+	if (copy_entry(from, f->c->store, path, &e, x->lost, x->arg, &own,
+		       err) < 0)
+		return -err->num;
+	return above ? tree_editor_put_dir(x->ed, path, &own, err)
+		     : tree_editor_put(x->ed, path, &own, err);
 }
 
 int from_copy_import(struct from_copy *f, struct restore_target *t,
-		     struct err *err)
+		     copy_lost *lost, void *arg, struct err *err)
 {
 	struct snapshot *s = &t->snapshot;
 	size_t stem = unit_stem(t->path);
 	auto_free char *main =
 		stem ? mem_strndup(t->path, stem) : mem_strdup(t->path);
-	struct tree_editor *ed =
-		tree_editor_new(f->c->store, &(struct entry){0});
+	struct import x = {
+		.f = f,
+		.root = &s->root,
+		.ed = tree_editor_new(f->c->store, &(struct entry){0}),
+		.lost = lost,
+		.arg = arg,
+	};
 	const char *at = t->path;
 	struct entry root = {0};
-	int got = import_path(f, s, "", *t->path, ed, err);
+	int got = import_path(&x, "", *t->path, err);
 	size_t i;
 
 	while (got >= 0 && (at = strchr(at, '/'))) {
 		auto_free char *dir =
 			mem_strndup(t->path, (size_t)(at++ - t->path));
 
-		got = import_path(f, s, dir, true, ed, err);
+		got = import_path(&x, dir, true, err);
 	}
 	/* The sidecars of a database, which the restore may need. */
 	for (i = 0; i < UNIT_MEMBERS && got >= 0 && *t->path; i++) {
 		auto_free char *path = unit_path(main, (enum unit_member)i);
 
-		got = import_path(f, s, path, false, ed, err);
+		got = import_path(&x, path, false, err);
 	}
-	if (tree_editor_end(&ed, got < 0 ? got : 0, &root, err) < 0)
+	if (tree_editor_end(&x.ed, got < 0 ? got : 0, &root, err) < 0)
 		return -err->num;
 	entry_free(&s->root);
 	s->root = root;

@@ -66,9 +66,10 @@ int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 int from_copy_view(struct from_copy *f, struct context *c,
 		   const struct options *o, struct err *err);
 /* Stores what a restore of the target needs in the user's own store, and makes
- * the target one of a partial snapshot there. Not flushed. */
+ * the target one of a partial snapshot there; lost and arg as in copy_entry().
+ * Not flushed. */
 int from_copy_import(struct from_copy *f, struct restore_target *t,
-		     struct err *err);
+		     copy_lost *lost, void *arg, struct err *err);
 /* "plain", "append-only" or "locked"; and with the meaning of the word. */
 const char *from_copy_promise(enum destination_promise promise);
 const char *from_copy_promise_text(enum destination_promise promise);

@@ -20,6 +20,7 @@
 
 static void restore_target_free(struct restore_target *t)
 {
+	names_free(&t->lost);
 	free(t->arg);
 	free(t->path);
 	free(t->pattern);

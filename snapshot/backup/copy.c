@@ -769,77 +769,112 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 
 /* --- an entry from one store to another --- */
 
-static int copy_object(struct store *from, struct store *to,
-		       const struct oid *id, struct oid *ret, struct err *err)
+struct entry_copy {
+	struct store *from, *to;
+	copy_lost *lost;
+	void *arg;
+};
+
+/* 1: the object is lost; err says why. */
+static int read_object(const struct entry_copy *c, const struct oid *id,
+		       struct buf *to, struct err *err)
+{
+	int got = store_get(c->from, id, to, err);
+
+	return got == -ENOENT || got == -EBADMSG || got == -EIO ? 1 : got;
+}
+
+static int copy_object(const struct entry_copy *c, const struct oid *id,
+		       struct oid *ret, struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
+	int got;
 
 	*ret = *id;
 	if (id->type == OBJECT_NONE)
 		return 0;
-	return store_get(from, id, &b, err) < 0
-		       ? -err->num
-		       : store_put(to, id->type, b.data, b.len, ret, err);
+	got = read_object(c, id, &b, err);
+	return got ? got : store_put(c->to, id->type, b.data, b.len, ret, err);
 }
 
-static int copy_file(struct store *from, struct store *to, const struct oid *id,
+static int copy_file(const struct entry_copy *c, const struct oid *id,
 		     struct oid *ret, struct err *err)
 {
 	AUTO(chunklist) struct chunklist list = {0};
 	AUTO(buf) struct buf b = {0};
 	size_t i;
+	int got = 0;
 
 	if (id->type != OBJECT_CHUNKLIST)
-		return copy_object(from, to, id, ret, err);
-	if (chunklist_load(from, id, &list, err) < 0)
-		return -err->num;
-	for (i = 0; i < list.count; i++)
-		if (!list.runs[i].hole &&
-		    copy_object(from, to, &list.runs[i].id, &list.runs[i].id,
-				err) < 0)
-			return -err->num;
+		return copy_object(c, id, ret, err);
+	if (chunklist_load(c->from, id, &list, err) < 0)
+		return 1;
+	for (i = 0; i < list.count && got == 0; i++)
+		if (!list.runs[i].hole)
+			got = copy_object(c, &list.runs[i].id, &list.runs[i].id,
+					  err);
+	if (got)
+		return got;
 	chunklist_encode(&list, &b);
-	return store_put(to, OBJECT_CHUNKLIST, b.data, b.len, ret, err);
+	return store_put(c->to, OBJECT_CHUNKLIST, b.data, b.len, ret, err);
 }
 
-static int copy_tree(struct store *from, struct store *to, const struct oid *id,
-		     struct oid *ret, struct err *err)
+static int copy_below(const struct entry_copy *c, const char *path,
+		      const struct entry *e, struct entry *ret,
+		      struct err *err);
+
+static int copy_tree(const struct entry_copy *c, const char *path,
+		     const struct oid *id, struct oid *ret, struct err *err)
 {
 	AUTO(tree) struct tree t = {0};
 	AUTO(tree_writer) struct tree_writer *w = NULL;
 	size_t i;
 
-	if (tree_load(from, id, &t, err) < 0)
-		return -err->num;
-	w = tree_writer_new(to, t.count);
+	if (tree_load(c->from, id, &t, err) < 0)
+		return 1;
+	w = tree_writer_new(c->to, t.count);
 	for (i = 0; i < t.count; i++) {
 		AUTO(entry) struct entry e = {0};
+		auto_free char *name = path_join(path, t.entries[i].name);
 
-		if (copy_entry(from, to, &t.entries[i], &e, err) < 0)
-			return err_context(err, "%s",
-					   text_quote(t.entries[i].name));
-		if (tree_writer_add(w, &e, err) < 0)
+		if (copy_below(c, name, &t.entries[i], &e, err) < 0 ||
+		    tree_writer_add(w, &e, err) < 0)
 			return -err->num;
 	}
 	return tree_writer_end(w, ret, err);
 }
 
-int copy_entry(struct store *from, struct store *to, const struct entry *e,
-	       struct entry *ret, struct err *err)
+static int copy_below(const struct entry_copy *c, const char *path,
+		      const struct entry *e, struct entry *ret, struct err *err)
 {
 	AUTO(entry) struct entry copy = {0};
 	int got;
 
 	entry_copy(&copy, e);
-	got = copy_object(from, to, &e->attrs, &copy.attrs, err);
+	got = copy_object(c, &e->attrs, &copy.attrs, err);
 	if (got == 0 && e->content.type != OBJECT_NONE)
-		got = S_ISDIR(e->mode) ? copy_tree(from, to, &e->content,
-						   &copy.content, err)
-				       : copy_file(from, to, &e->content,
-						   &copy.content, err);
-	if (got == 0)
-		*ret = TAKE(copy);
-	return got;
+		got = S_ISDIR(e->mode)
+			      ? copy_tree(c, path, &e->content, &copy.content,
+					  err)
+			      : copy_file(c, &e->content, &copy.content, err);
+	if (got < 0)
+		return err_context(err, "%s", text_quote(path));
+	if (got) {
+		c->lost(c->arg, path, err->text);
+		copy.content = copy.attrs = (struct oid){0};
+		copy.flags |= ENTRY_INCOMPLETE;
+	}
+	*ret = TAKE(copy);
+	return 0;
+}
+
+int copy_entry(struct store *from, struct store *to, const char *path,
+	       const struct entry *e, copy_lost *lost, void *arg,
+	       struct entry *ret, struct err *err)
+{
+	const struct entry_copy c = {from, to, lost, arg};
+
+	return copy_below(&c, path, e, ret, err);
 }
 
 /* --- checking --- */

@@ -68,9 +68,15 @@ int copy_unpack(struct copy_store *c, const char *dir,
 int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 	       const struct entry *e, struct err *err);
 
-/* Stores an entry of another store, with all below it, in `to`; *ret owns its
- * memory. `to` is flushed by the caller. */
-int copy_entry(struct store *from, struct store *to, const struct entry *e,
+/* An entry that cannot be read in its store, at its path, and why. */
+typedef void copy_lost(void *arg, const char *path, const char *why);
+
+/* Stores an entry of another store, with all below it, in `to`, which may be
+ * the same; *ret owns its memory. `to` is flushed by the caller. Entries whose
+ * content or attributes are lost become incomplete ones without them, and are
+ * reported, with their paths below `path`. */
+int copy_entry(struct store *from, struct store *to, const char *path,
+	       const struct entry *e, copy_lost *lost, void *arg,
 	       struct entry *ret, struct err *err);
 
 struct copy_verify_options {

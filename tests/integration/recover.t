@@ -156,6 +156,12 @@ loses() {
 		on "$1" guard restore -q -y --at 4 --to "$T/files" "$P/src" \
 		"$P/big3" "$P/data" "$P/.git" "$P/notes.txt"
 	ok "with the right bytes ($2)" cmp "$P/big3" "$T/files/big3"
+	rm -rf "$T/files"
+	gives 1 "a directory with a lost file is restored ($2)" \
+		on "$1" guard restore -y --at 4 --to "$T/files" "$P"
+	says "$err" "big2' is skipped: its content is lost"
+	is "$(diff -rq "$P" "$T/files/project")" "Only in $P: big2" \
+		"all but this file ($2)"
 }
 
 gives 0 'verify DIR accepts an intact destination' guard verify "$D"
@@ -184,6 +190,18 @@ gives 0 'restore --from does not need other objects' \
 	guard restore -n -y --from "$D" --at 3 "$P/big3"
 gives 1 'restore --from names what it cannot restore' \
 	guard restore -n -y --from "$D" --at 3 "$P/big2"
+says "$err" "'big2' is skipped: its content is lost"
+rm -rf "$T/files"
+gives 1 'restore --from restores a directory without a lost file' \
+	guard restore -y --from "$D" --at 4 --to "$T/files" "$P"
+is "$(diff -rq "$P" "$T/files/project")" "Only in $P: big2" \
+	'all but this file comes from the backup'
+rm big2 big3
+gives 1 'in place, too' guard restore -y --from "$D" --at 4 .
+no 'the lost file is not there' test -e big2
+ok 'the other one is' test -e big3
+gives 0 'undo reverts it' guard undo -y
+gives 0 'the own store has both' guard restore -y --at 4 big2 big3
 rm -rf "$D"
 cp -a "$T/good" "$D"
 

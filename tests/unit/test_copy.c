@@ -791,7 +791,7 @@ static void test_a_lazy_copy_reads_what_an_entry_needs(void **state)
 	ok(copy_fetch(c, new.store_root_fd, s, &e, &err));
 	buf_clear(&want);
 	ok(describe(args, "a", &e, &err));
-	ok(copy_entry(s, box->store, &e, &copied, &err));
+	ok(copy_entry(s, box->store, "a", &e, NULL, NULL, &copied, &err));
 	ok(store_flush(box->store, &err));
 	args[0] = &is;
 	args[1] = box->store;
