@@ -1,5 +1,7 @@
 #include "guard/cli/backup_age.h"
 
+#include <inttypes.h>
+
 #include "base/text.h"
 #include "guard/cli/jsonout.h"
 
@@ -7,10 +9,15 @@
 
 const char *backup_age_text(const struct backup *b)
 {
+	const char *age =
+		b->time	    ? text_age((struct timestamp){.sec = b->time})
+		: b->number ? text_printf("none since the recovery of backup "
+					  "%" PRIu64,
+					  b->number)
+			    : "none";
+
 	return text_printf(
-		"%s in %s%s%s",
-		b->time ? text_age((struct timestamp){.sec = b->time}) : "none",
-		text_quote(b->path),
+		"%s in %s%s%s", age, text_quote(b->path),
 		b->failure  ? "; the last one failed: "
 		: b->unsent ? "; backup-command has yet to take its files"
 			    : "",
@@ -19,7 +26,9 @@ const char *backup_age_text(const struct backup *b)
 
 bool backup_age_is_late(const struct backup *b)
 {
-	return b->failure || b->unsent || timestamp_now().sec - b->time > DAY;
+	int64_t age = timestamp_now().sec - b->time;
+
+	return b->failure || b->unsent || age > DAY || age < -DAY;
 }
 
 json_t *backup_age_json(const struct backups *known)

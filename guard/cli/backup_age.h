@@ -12,7 +12,8 @@
 /* "3 h ago in '/mnt/usb'", with the failure of a later one. Buffers as in
  * text_quote(). */
 const char *backup_age_text(const struct backup *b);
-/* Whether it is older than a day, or a later one has failed. */
+/* Whether it is older than a day, or of the future, or a later one has failed.
+ */
 bool backup_age_is_late(const struct backup *b);
 /* All of them as a list of objects. */
 json_t *backup_age_json(const struct backups *known);

@@ -37,10 +37,11 @@ static int log_snapshots(struct context *c, const char *arg,
 	if (got < 0)
 		return got;
 	if (!h.count && path)
-		return fail(err, ENOENT,
-			    "no stored version of %s; `guard find NAME` "
-			    "searches all snapshots for a name",
-			    text_quote(path));
+		return fail(err, ENOENT, "no stored version of %s%s",
+			    text_quote(path),
+			    o->from ? " in this backup"
+				    : "; `guard find NAME` searches all "
+				      "snapshots for a name");
 	if (!h.count && !o->json)
 		output_print("nothing is stored yet of %s: `guard "
 			     "snapshot` stores the project",

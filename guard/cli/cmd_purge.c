@@ -32,6 +32,7 @@ struct purge_command {
 		others; /* versions of other paths with the same content */
 	size_t layers; /* layers of runs that have the path */
 	int during; /* versions of it during runs */
+	struct backups backups; /* that may have it */
 };
 
 /* --- layers --- */
@@ -225,6 +226,7 @@ static void print_purge_json(const struct purge_command *p,
 			     const struct purge_result *done)
 {
 	json_t *object = json_object(), *others = json_array();
+	json_t *backups = json_array();
 	size_t i;
 
 	jsonout_text(object, "schema", "guard.purge/1");
@@ -241,27 +243,15 @@ static void print_purge_json(const struct purge_command *p,
 		jsonout_add(others, other);
 	}
 	jsonout_set(object, "same_bytes", others);
+	for (i = 0; i < p->backups.count; i++)
+		json_array_append_new(backups,
+				      json_string(p->backups.items[i].path));
+	jsonout_set(object, "backups", backups);
 	if (done) {
 		jsonout_number(object, "snapshots", done->snapshots);
 		jsonout_number(object, "packs", done->packs);
 	}
 	jsonstream_print(object);
-}
-
-/* Backups made before still have the path. */
-static void print_backups(const struct context *c)
-{
-	AUTO(backups) struct backups known = {0};
-	struct err err;
-	size_t i;
-
-	if (backups_load(&c->state, &known, &err) < 0)
-		output_warn("%s", err.text);
-	for (i = 0; i < known.count; i++)
-		output_warn("the backups in %s still have it: guard backup "
-			    "--prune %s deletes old backups",
-			    text_quote(known.items[i].path),
-			    text_shell(known.items[i].path));
 }
 
 static int execute_purge(struct context *c, struct purge_command *p,
@@ -299,7 +289,6 @@ static int execute_purge(struct context *c, struct purge_command *p,
 		"%s is purged from %s%s; %s cleared, both trashes are empty",
 		text_quote(p->path), text_count(result.snapshots, "snapshot"),
 		layers, text_count(result.packs, "pack"));
-	print_backups(c);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -326,6 +315,7 @@ static int purge_versions(struct purge_command *p, struct context *c,
 		return fail(err, EPERM, "%s overlaps guard's own state",
 			    text_quote(p->arg));
 	if (recover_project(c, c->project, err) < 0 ||
+	    backups_load(&c->state, &p->backups, err) < 0 ||
 	    context_store(c, STORE_READ, err) < 0 ||
 	    versions_load(&p->versions, c, p->path, NULL, err) < 0)
 		return -err->num;
@@ -364,6 +354,11 @@ static int purge_versions(struct purge_command *p, struct context *c,
 		output_warn("%s still exists: the next snapshot or run stores "
 			    "it again",
 			    text_quote(p->arg));
+	for (i = 0; i < p->backups.count; i++)
+		output_warn("backups made before now in %s may have it: guard "
+			    "backup --prune %s deletes old backups",
+			    text_quote(p->backups.items[i].path),
+			    text_shell(p->backups.items[i].path));
 	if (!p->o->dry_run)
 		return is_confirmed(p) ? execute_purge(c, p, err)
 				       : STATUS_REFUSED;
@@ -385,6 +380,7 @@ int cmd_purge(const struct options *o, struct context *c, struct err *err)
 	got = purge_versions(&p, c, err);
 	versions_free(&p.versions);
 	versions_free(&p.others);
+	backups_free(&p.backups);
 	free(p.path);
 	free(p.here);
 	return got;

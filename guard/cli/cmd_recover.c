@@ -80,8 +80,17 @@ static int choose_home(const struct from_copy *f, const char *into, char **ret,
 			    "--into: the manifests with the old home are "
 			    "damaged");
 	if (into) {
+		struct stat st;
+
 		*ret = path_resolve(into, err);
-		return *ret ? 0 : -err->num;
+		if (!*ret)
+			return -err->num;
+		if (stat(*ret, &st) < 0 || !S_ISDIR(st.st_mode))
+			return fail(err, ENOTDIR, "--into: %s is no directory",
+				    text_quote(*ret));
+		output_print("snapshots of %s become snapshots of %s",
+			     text_quote(old), text_quote(*ret));
+		return 0;
 	}
 	if (!*old || !own || strcmp(old, own) == 0)
 		return 0;
@@ -145,28 +154,39 @@ static int recover_store(struct from_copy *f, const struct options *o,
 static int recover(struct from_copy *f, const struct options *o,
 		   struct context *c, struct err *err)
 {
-	const char *dir = o->operands[0];
+	const char *dir = o->operands[0], *machine = o->operands[1];
 	auto_close int lock = -1;
-	uint64_t faults;
+	uint64_t faults, number;
 
 	if (o->dry_run) {
-		if (from_copy_open(f, c, dir, o->passphrase_file, err) < 0)
+		if (from_copy_open(f, c, dir, o->passphrase_file, err) < 0 ||
+		    ((machine || o->backup) &&
+		     from_copy_choose(f, machine, o->backup, err) < 0))
 			return -err->num;
-		from_copy_list(f, stdout);
+		if (f->copy)
+			output_print("backup %" PRIu64 " of %s is there",
+				     o->backup ? o->backup
+					       : f->source->newest.number,
+				     text_quote(f->source->host));
+		else
+			from_copy_list(f, stdout);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
 	lock = lock_take(c->state.fd, "recover.lock", true, false, err);
 	if (lock < 0 || remove_empty_store(c, err) < 0 ||
 	    from_copy_open(f, c, dir, o->passphrase_file, err) < 0 ||
-	    from_copy_choose(f, o->operands[1], o->backup, err) < 0 ||
-	    recover_store(f, o, &faults, err) < 0 ||
-	    backups_remember(&c->state, &f->destination, f->key, err) < 0)
+	    from_copy_choose(f, machine, o->backup, err) < 0 ||
+	    recover_store(f, o, &faults, err) < 0)
+		return -err->num;
+	number = o->backup ? o->backup : f->source->newest.number;
+	if (backups_remember(&c->state, &f->destination, f->key, err) < 0 ||
+	    backups_note_recovered(&c->state, &f->destination, f->source->space,
+				   number, err) < 0)
 		return -err->num;
 	state_log(&c->state, "recover", "from", f->destination.path, "host",
 		  f->source->host, NULL);
 	output_print("recovered %s of backup %" PRIu64 " of %s",
-		     faults ? "a part" : "all",
-		     o->backup ? o->backup : f->source->newest.number,
+		     faults ? "a part" : "all", number,
 		     text_quote(f->source->host));
 	if (faults)
 		output_warn("%s: only the files in the objects listed above "

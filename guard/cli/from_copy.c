@@ -59,6 +59,8 @@ int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 	struct err ignored;
 
 	f->c = c;
+	if (path && access(path, F_OK) < 0)
+		return fail_errno(err, "%s", text_quote(path));
 	if (!path || backups_load(&c->state, &f->known, err) < 0 ||
 	    backups_open(&f->known, path, &f->destination, &keyfile, &f->own,
 			 err) < 0 ||

@@ -276,6 +276,30 @@ int backups_remember(const struct state *state, const struct destination *d,
 				     ATOMIC_DURABLE, err);
 }
 
+int backups_note_recovered(const struct state *state,
+			   const struct destination *d,
+			   const unsigned char space[SEAL_SPACE_LEN],
+			   uint64_t number, struct err *err)
+{
+	auto_free char *space_name = manifest_space_path(space, "");
+	auto_free char *text = mem_printf("%" PRIu64, number);
+	unsigned char id[KEYFILE_ID_LEN];
+	AUTO(buf) struct buf keyfile = {0};
+	AUTO(record) struct record r = {0};
+	auto_close int dir = -1;
+
+	if (backups_read_keyfile(d, &keyfile, id, err) < 0)
+		return -err->num;
+	dir = backups_open_dir(state, id, err);
+	if (dir < 0 || record_load(dir, RECORD, RECORD_KIND, 1, &r, err) < 0)
+		return -err->num;
+	record_set(&r, "space", space_name);
+	record_set(&r, "number", text);
+	(void)unlinkat(dir, SUCCESS, 0);
+	return record_save(dir, RECORD, RECORD_KIND, 1, &r, ATOMIC_DURABLE,
+			   err);
+}
+
 int backups_forget(const struct state *state, const char *path, struct err *err)
 {
 	AUTO(backups) struct backups known = {0};

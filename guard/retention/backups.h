@@ -8,6 +8,7 @@
  *	backups/<id>/guard-copy	the content of guard-copy, which a backup
  *				writes again where it is missing or damaged
  *	backups/<id>/record	path=, number= and space= of the newest backup,
+ *				or of the one that was recovered,
  *				failure= of the last try, listed= the number up
  *				to which backup-command has all paths
  *	backups/<id>/success	empty; its mtime is the time of the last success
@@ -29,7 +30,8 @@ struct backup {
 	unsigned char id[KEYFILE_ID_LEN], key[SEAL_KEY_LEN];
 	char *path; /* absolute, without symbolic links */
 	struct buf keyfile; /* the content of guard-copy; empty: not known */
-	uint64_t number; /* of the newest backup; 0: none */
+	uint64_t number; /* of the newest backup, if time is 0 of the recovered
+			    one; 0: none */
 	unsigned char space[SEAL_SPACE_LEN]; /* when number is not 0 */
 	int64_t time; /* of the last success, in seconds since 1970; 0: none */
 	char *failure; /* text of the last try; NULL: it succeeded */
@@ -62,6 +64,11 @@ int backups_write_keyfile(struct destination *d, const struct buf *bytes,
  * which replaces an earlier one, with its key. */
 int backups_remember(const struct state *state, const struct destination *d,
 		     const unsigned char key[SEAL_KEY_LEN], struct err *err);
+/* Notes that the store is that of a backup there, which is remembered. */
+int backups_note_recovered(const struct state *state,
+			   const struct destination *d,
+			   const unsigned char space[SEAL_SPACE_LEN],
+			   uint64_t number, struct err *err);
 /* Forgets all destinations of the path, and their keys; nothing in them
  * changes. Returns how many. */
 int backups_forget(const struct state *state, const char *path,

@@ -486,6 +486,12 @@ static int check_newest(struct push *p, struct err *err)
 	free(names.items);
 	if (got < 0)
 		return got;
+	if (foreign && !p->last.number) {
+		/* The journal of the first backup after a recovery. */
+		remove_journal(p);
+		p->ret->new_space = false;
+		return find_space(p, err);
+	}
 	if (foreign) {
 		begin_space(p);
 	} else if (!seen) {

@@ -82,8 +82,18 @@ no 'a refused recover makes no store' test -e "$T/a/state/store"
 
 # --- everything, byte for byte ---
 gives 1 'nothing is stored before' on a guard log
+gives 1 'recover -n refuses an unknown machine' recover a -n "$D" nosuch
+gives 1 'recover -n refuses an unknown number' recover a -n --at 7 "$D"
+gives 0 'recover -n accepts a backup that is there' recover a -n --at 2 "$D"
+says "$err" 'backup 2 of'
+gives 1 'a home that does not exist is refused' \
+	recover a --into nosuch "$D"
+gives 1 'a directory that does not exist is named' recover a "$T/nosuch"
+silent "$err" 'mkdir'
 gives 0 'recover makes the store again' recover a "$D"
 says "$err" 'guard restore PATH'
+on a guard status >"$out" 2>&1
+says "$out" "newest backup: none since the recovery of backup 4 in '$D'"
 for n in 1 2 3 4; do
 	ok "all files of snapshot $n are recovered" snapshot_is a $n
 done
@@ -96,8 +106,14 @@ mkdir "$T/a/home/work"
 echo new >"$T/a/home/work/file"
 gives 0 'the recovered machine takes snapshots' \
 	on a guard snapshot "$T/a/home/work"
+head -c 3000000 /dev/urandom >"$T/a/home/work/big"
+gives 0 'it stores a large file' on a guard snapshot "$T/a/home/work"
+no 'a backup that fails in the middle reports it' \
+	on a sh -c "ulimit -f 2000; guard backup '$D'"
 gives 0 'the recovered machine backs up without a passphrase' \
 	on a guard backup "$D"
+is "$(find "$D" -maxdepth 1 -type d -name '*-*' | wc -l)" 1 \
+	'it goes on with the backups that were recovered'
 cp -a "$state" "$T/old"
 gives 0 'the old machine, which was not lost after all, backs up, too' \
 	env GUARD_HOME="$T/old" guard backup "$D"
@@ -160,7 +176,7 @@ loses() {
 	gives 1 "a directory with a lost file is restored ($2)" \
 		on "$1" guard restore -y --at 4 --to "$T/files" "$P"
 	says "$err" "big2' is skipped: its content is lost"
-	is "$(diff -rq "$P" "$T/files/project")" "Only in $P: big2" \
+	is "$(diff -rq --no-dereference "$P" "$T/files/project")" "Only in $P: big2" \
 		"all but this file ($2)"
 }
 
@@ -190,11 +206,11 @@ gives 0 'restore --from does not need other objects' \
 	guard restore -n -y --from "$D" --at 3 "$P/big3"
 gives 1 'restore --from names what it cannot restore' \
 	guard restore -n -y --from "$D" --at 3 "$P/big2"
-says "$err" "'big2' is skipped: its content is lost"
+says "$err" '1 lost path skipped'
 rm -rf "$T/files"
 gives 1 'restore --from restores a directory without a lost file' \
 	guard restore -y --from "$D" --at 4 --to "$T/files" "$P"
-is "$(diff -rq "$P" "$T/files/project")" "Only in $P: big2" \
+is "$(diff -rq --no-dereference "$P" "$T/files/project")" "Only in $P: big2" \
 	'all but this file comes from the backup'
 rm big2 big3
 gives 1 'in place, too' guard restore -y --from "$D" --at 4 .
@@ -244,6 +260,10 @@ no 'the file is gone again' test -e README.md
 gives 0 'log --from lists the versions of a path' \
 	guard log --from "$D" README.md
 is "$(grep -c ' modified ' "$out")" 2 'log --from has all versions'
+gives 1 'log --from refuses an unknown path' guard log --from "$D" nosuch
+says "$err" 'in this backup'
+gives 1 'restore --from, too' guard restore --from "$D" nosuch
+says "$err" 'the backup has no such path'
 gives 0 'log --from lists the snapshots of a backup' guard log --from "$D"
 is "$(wc -l <"$out")" 4 'log --from has all snapshots'
 gives 0 'another machine reads the log' \
@@ -396,7 +416,10 @@ says "$out" 'newest backup: '
 touch -d '3 days ago' "$state"/backups/*/success
 guard doctor >"$out" 2>"$err"
 ok 'doctor calls an old backup weaker' grep -q '^weaker .*backup' "$out"
+gives 0 'purge --json -n has the destinations' guard purge --json -n big3
+ok 'the JSON names them' sh -c "tr -d '\n ' <'$out' |
+	grep -qF '\"backups\":[\"$D\"]'"
 gives 0 'purge removes a path' guard purge --confirm big3 big3
-says "$err" "the backups in '$D' still have it"
+says "$err" "backups made before now in '$D' may have it"
 
 finish
