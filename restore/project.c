@@ -81,24 +81,14 @@ int project_may_make(const char *path, struct err *err)
 		       : 0;
 }
 
-/* Excludes guard's state, the parent of the workspaces directory. A path that
- * is unknown does not lie below the project either. */
+/* Excludes guard's state, the parent of the workspaces directory. */
 static void skip_guard_state(struct project *p, int workspaces_fd)
 {
 	auto_free char *text = fd_path(workspaces_fd);
+	auto_free char *state = path_parent(text && *text == '/' ? text : "");
 
-	if (!text)
-		return;
-	p->state[0] = path_parent(text + 1);
-	if (*text == '/' && *p->state[0]) {
-		char *state_path = mem_printf("/%s", p->state[0]);
-
-		free(p->state[0]);
-		p->state[0] = state_path;
-		if (path_below(state_path, p->path) &&
-		    strcmp(state_path, p->path) != 0)
-			p->skip = (const char *const *)p->state;
-	}
+	if (*state)
+		mem_list_add(&p->skip, state);
 }
 
 int project_open(const char *path, int workspaces_fd, bool make,
@@ -138,6 +128,17 @@ int project_open(const char *path, int workspaces_fd, bool make,
 	return 0;
 }
 
+int project_open_beside(const struct project *first, const char *path,
+			int workspaces_fd, struct project *ret, struct err *err)
+{
+	int got = project_open(path, workspaces_fd, false, ret, err);
+	size_t i;
+
+	for (i = 0; got == 0 && first->skip && first->skip[i]; i++)
+		(void)mem_list_add_once(&ret->skip, first->skip[i]);
+	return got;
+}
+
 void project_close(struct project *p)
 {
 	size_t i;
@@ -149,7 +150,7 @@ void project_close(struct project *p)
 	(void)close(p->lock_fd);
 	free(p->path);
 	free(p->cache_path);
-	free(p->state[0]);
+	mem_list_free(&p->skip);
 	free(p->hints.items);
 	mem_list_free(&p->unreadable_dirs);
 	for (i = 0; i < p->recovered.count; i++)
@@ -210,7 +211,7 @@ static int take_project_snapshot(struct store *store, struct project *p,
 	options->root_path = p->path;
 	options->root_fd = p->fd;
 	options->cache_path = needs_cache(p) ? p->cache_path : NULL;
-	options->skip = p->skip;
+	options->skip = (const char *const *)p->skip;
 	options->skip_prefix = p->staging ? TRANSACTION_STAGING_PREFIX : NULL;
 	options->only = p->only;
 	options->moved_since = p->moved_since;

@@ -195,8 +195,8 @@ static int open_recovered_root(struct recovery *r, size_t i, int workspaces_fd,
 	if (!*path || strcmp(path, r->all.first->path) == 0) {
 		t->project = r->all.first;
 	} else {
-		got = project_open(path, workspaces_fd, false, &r->others[i],
-				   err);
+		got = project_open_beside(r->all.first, path, workspaces_fd,
+					  &r->others[i], err);
 		if (got == -ENOENT || got == -ENOTDIR || got == -ELOOP) {
 			mark_root_lost(r, t, path);
 			return 0;

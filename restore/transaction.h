@@ -43,10 +43,8 @@ struct project {
 	int workspace_fd; /* workspaces/<id>/ of guard's state */
 	char *cache_path; /* stat cache, in the workspace */
 	int lock_fd;
-	const char *const
-		*skip; /* guard's state, if it lies below the project: points to
-			  state[], so the struct must not be moved */
-	char *state[2]; /* the list behind skip */
+	char **skip; /* absolute paths that are no part of the project: guard's
+			state, and what the opener adds */
 	/* Snapshots read and hold these paths only (take_options.only); NULL:
 	 * all paths. */
 	const char *const *only;
@@ -72,6 +70,10 @@ struct project {
  * -EBUSY: another guard process holds the lock. */
 int project_open(const char *path, int workspaces_fd, bool make,
 		 struct project *ret, struct err *err);
+/* Opens another project of the same action, with the same list `skip`. */
+int project_open_beside(const struct project *first, const char *path,
+			int workspaces_fd, struct project *ret,
+			struct err *err);
 /* No project: what project_close() leaves. */
 #define PROJECT_NONE                                                           \
 	((struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1})

@@ -382,6 +382,7 @@ static int open_home(struct context *c, const struct home_versions *h,
 		     struct home_undo *u, struct err *err)
 {
 	struct changeset_root *root;
+	char **login;
 
 	if (context_store(c, STORE_WRITE, err) < 0 ||
 	    recover_project(c, h->path, err) < 0)
@@ -391,8 +392,8 @@ static int open_home(struct context *c, const struct home_versions *h,
 	root->prefix = mem_strdup(h->prefix ?: "~/");
 	if (changeset_open_root(&u->change, 0, h->path, err) < 0)
 		return -err->num;
-	if (!h->prefix)
-		root->project.skip = (const char *const *)h->logins;
+	for (login = h->logins; !h->prefix && login && *login; login++)
+		mem_list_add(&root->project.skip, *login);
 	return changeset_inspect_root(&u->change, 0, "pre-restore", "", err);
 }
 

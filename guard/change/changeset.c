@@ -93,17 +93,36 @@ int changeset_inspect_root(struct changeset *set, size_t index,
 			       &root->now, err);
 }
 
+/* guard's own files in the project: no plan deletes a directory above them. */
+static const char **list_skipped_paths(const struct project *p)
+{
+	size_t count = 0, n = 0;
+	const char **paths;
+
+	while (p->skip && p->skip[count])
+		count++;
+	paths = mem_zalloc((count + 1) * sizeof(*paths));
+	while (count-- > 0)
+		if (path_below(p->skip[count], p->path))
+			paths[n++] = path_rest(p->skip[count], p->path);
+	return paths;
+}
+
 int changeset_plan_root(struct changeset *set, size_t index,
 			const struct entry *base,
 			const struct plan_options *options, struct err *err)
 {
 	struct changeset_root *root = &set->roots[index];
 	const struct entry *now = &root->now.root;
+	auto_free const char **except = list_skipped_paths(&root->project);
+	struct plan_options o = *options;
 
+	if (!o.except)
+		o.except = except;
 	plan_free(&root->plan);
 	if (plan_make(set->c->store, base ? base : now,
-		      root->picked ? root->picked : &root->want.root, now,
-		      options, &root->plan, err) < 0)
+		      root->picked ? root->picked : &root->want.root, now, &o,
+		      &root->plan, err) < 0)
 		return -err->num;
 	if (root->prefix)
 		root->plan.prefix = root->prefix;

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "guard/change/applied_base.h"
 #include "guard/change/apply_log.h"
+#include "guard/state/private_paths.h"
 #include "overlay/session_base.h"
 #include "restore/plan/unit.h"
 #include "restore/transaction.h"
@@ -202,7 +203,7 @@ static int take_root(struct store *store, const struct state *state,
 {
 	struct session_root *root = &s->roots[index];
 	AUTO(mem_list) char **only = NULL;
-	const char *skip[] = {state->path, NULL};
+	AUTO(mem_list) char **skip = private_paths_list(state, NULL);
 	struct late_base late = {s, index, early};
 	AUTO(snapshot) struct snapshot base = {0};
 	struct take_options options = {
@@ -212,7 +213,7 @@ static int take_root(struct store *store, const struct state *state,
 		.run_id = s->id,
 		.command = s->command,
 		.moved_since = session_began(s),
-		.skip = skip,
+		.skip = (const char *const *)skip,
 		.skip_prefix = TRANSACTION_STAGING_PREFIX,
 		.amend = forget_applied,
 		.amend_arg = &late,

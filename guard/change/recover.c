@@ -212,9 +212,10 @@ static int finalize_roots(struct context *c, struct project *first,
 		const struct applied_ops *did = NULL;
 		struct project *at = i ? &p : first;
 		const char *path = i ? root->path : first->path;
-		int got = i ? project_open(path, c->state.workspaces_fd, false,
-					   &p, err)
-			    : 0;
+		int got =
+			i ? project_open_beside(first, path,
+						c->state.workspaces_fd, &p, err)
+			  : 0;
 
 		if (got == -ENOENT || got == -ENOTDIR)
 			continue;

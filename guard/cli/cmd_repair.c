@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "guard/cli/commands.h"
 #include "guard/state/moved_project.h"
+#include "guard/state/private_paths.h"
 #include "overlay/session_list.h"
 #include "restore/workspace.h"
 #include "snapshot/maintain/repair.h"
@@ -191,10 +192,10 @@ static int check_and_repair(struct repair_command *r, struct context *c,
 			    struct err *err)
 {
 	struct repair_result result = {0};
-	const char *skip[2] = {NULL, NULL};
+	AUTO(mem_list) char **skip = private_paths_list(&c->state, NULL);
 	struct repair_options o = {
 		.now = timestamp_now(),
-		.skip = skip,
+		.skip = (const char *const *)skip,
 		.warn = report_repair_warning,
 		.lost = print_lost_path,
 		.busy = progress_wait,
@@ -202,7 +203,6 @@ static int check_and_repair(struct repair_command *r, struct context *c,
 	};
 	int got;
 
-	skip[0] = c->state.path;
 	if (warn_of_workspaces(&c->state, err) < 0 ||
 	    trash_damaged_runs(c, r->yes, err) < 0)
 		return -err->num;

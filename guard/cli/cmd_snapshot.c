@@ -6,6 +6,7 @@
 #include "guard/change/recover.h"
 #include "guard/sandbox/encryption.h"
 #include "guard/state/moved_project.h"
+#include "guard/state/private_paths.h"
 #include "guard/state/report.h"
 #include "restore/transaction.h"
 #include "snapshot/tree/changed_paths.h"
@@ -55,7 +56,7 @@ static int snapshot_directory(struct context *c, const char *dir,
 			      struct err *err)
 {
 	struct project p = PROJECT_NONE;
-	AUTO(mem_list) char **skip = backups_private_paths(&c->state, dir);
+	AUTO(mem_list) char **skip = private_paths_list(&c->state, NULL);
 	AUTO(settings) struct settings settings = {0};
 	AUTO(snapshot) struct snapshot last = {0};
 	auto_free char *other_cache = NULL, *note = NULL;

@@ -161,6 +161,7 @@ static int snapshot_current_files(struct context *c, struct diff_point *a,
 
 	if (project_open(a->base, c->state.workspaces_fd, false, &p, err) < 0)
 		return -err->num;
+	context_skip_private(c, &p);
 	got = project_inspect(c->store, &p, "", "", &b->snapshot, err);
 	project_close(&p);
 	b->base = a->base;

@@ -20,14 +20,15 @@
 #include "base/vec.h"
 #include "guard/retention/settings.h"
 #include "guard/state/background.h"
+#include "guard/state/private_paths.h"
 #include "snapshot/store/hash.h"
 
-#define BACKUPS "backups"
+#define BACKUPS PRIVATE_PATHS_BACKUPS
 #define KEY "key"
 /* A check of the key follows it. */
 #define KEY_LEN (SEAL_KEY_LEN + 8)
-#define RECORD "record"
-#define RECORD_KIND "backup"
+#define RECORD PRIVATE_PATHS_RECORD
+#define RECORD_KIND PRIVATE_PATHS_KIND
 #define SUCCESS "success"
 #define UNSENT "unsent"
 #define UNSENT_MAX ((size_t)256 << 20)
@@ -122,6 +123,7 @@ static void load_backup(int backups_fd, const char *name, struct backups *to)
 	if (fstatat(dir, SUCCESS, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		b.time = st.st_mtime;
 	b.unsent = fd_exists(dir, UNSENT);
+	b.untried = record_get(&r, "sheet") != NULL;
 	*VEC_ADD(to) = b;
 }
 
@@ -300,6 +302,20 @@ int backups_note_recovered(const struct state *state,
 			   err);
 }
 
+int backups_note_sheet(const struct state *state, struct backup *b,
+		       bool untried, struct err *err)
+{
+	auto_close int dir = backups_open_dir(state, b->id, err);
+	AUTO(record) struct record r = {0};
+
+	if (dir < 0 || record_load(dir, RECORD, RECORD_KIND, 1, &r, err) < 0)
+		return -err->num;
+	b->untried = untried;
+	record_set(&r, "sheet", untried ? "untried" : NULL);
+	return record_save(dir, RECORD, RECORD_KIND, 1, &r, ATOMIC_DURABLE,
+			   err);
+}
+
 int backups_forget(const struct state *state, const char *path, struct err *err)
 {
 	AUTO(backups) struct backups known = {0};
@@ -318,34 +334,6 @@ int backups_forget(const struct state *state, const char *path, struct err *err)
 		count++;
 	}
 	return count;
-}
-
-char **backups_private_paths(const struct state *state, const char *root)
-{
-	AUTO(backups) struct backups known = {0};
-	char **paths = NULL;
-	struct err ignored;
-	size_t i;
-
-	mem_list_add(&paths, state->path);
-	(void)backups_load(state, &known, &ignored);
-	for (i = 0; i < known.count; i++) {
-		const struct backup *b = &known.items[i];
-		auto_free char *space = manifest_space_path(b->space, "");
-		auto_free char *files = path_join(b->path, space);
-		auto_free char *keyfile = path_join(b->path, KEYFILE_NAME);
-		auto_free char *second = path_join(b->path, KEYFILE_SECOND);
-
-		if (!path_below(root, b->path) &&
-		    !(state->home && path_below(state->home, b->path))) {
-			mem_list_add(&paths, b->path);
-			continue;
-		}
-		mem_list_add(&paths, keyfile);
-		mem_list_add(&paths, second);
-		mem_list_add(&paths, files);
-	}
-	return paths;
 }
 
 /* --- one backup --- */

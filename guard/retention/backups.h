@@ -10,7 +10,8 @@
  *	backups/<id>/record	path=, number= and space= of the newest backup,
  *				or of the one that was recovered,
  *				failure= of the last try, listed= the number up
- *				to which backup-command has all paths
+ *				to which backup-command has all paths,
+ *				sheet=untried until the user has typed its words
  *	backups/<id>/success	empty; its mtime is the time of the last success
  *	backups/<id>/unsent	paths that backup-command has not taken, a line
  *				each
@@ -35,6 +36,8 @@ struct backup {
 	unsigned char space[SEAL_SPACE_LEN]; /* when number is not 0 */
 	int64_t time; /* of the last success, in seconds since 1970; 0: none */
 	char *failure; /* text of the last try; NULL: it succeeded */
+	bool untried; /* the user has not typed the words of its recovery sheet
+			 yet */
 	bool unsent; /* backup-command has not taken all files */
 };
 
@@ -69,6 +72,9 @@ int backups_note_recovered(const struct state *state,
 			   const struct destination *d,
 			   const unsigned char space[SEAL_SPACE_LEN],
 			   uint64_t number, struct err *err);
+/* Records whether the words of its recovery sheet have to be tried yet. */
+int backups_note_sheet(const struct state *state, struct backup *b,
+		       bool untried, struct err *err);
 /* Forgets all destinations of the path, and their keys; nothing in them
  * changes. Returns how many. */
 int backups_forget(const struct state *state, const char *path,
@@ -101,10 +107,5 @@ int backups_send(const struct state *state, const struct backup *b,
  * sends it to the destinations of the settings in a process of its own, which
  * continues after this one, at most every 15 minutes. */
 void backups_start(void);
-
-/* The paths that no run may see and no snapshot of `root` has: the state, and
- * of each destination its directory, or if root is in there guard's files.
- * NULL-terminated. */
-char **backups_private_paths(const struct state *state, const char *root);
 
 #endif

@@ -18,7 +18,7 @@
 #include "guard/state/storing.h"
 #include "guard/state/unstored.h"
 #include "guard/state/usage.h"
-#include "guard/retention/backups.h"
+#include "guard/state/private_paths.h"
 #include "guard/retention/retire.h"
 #include "guard/retention/settings.h"
 #include "guard/run/run.h"
@@ -228,7 +228,7 @@ static int take_dir_snapshot(const struct dir_snapshot *d, const char *path,
 			     uint64_t *ret_seq, struct err *err)
 {
 	struct run *run = d->run;
-	AUTO(mem_list) char **skip = backups_private_paths(d->state, path);
+	AUTO(mem_list) char **skip = private_paths_list(d->state, NULL);
 	AUTO(snapshot) struct snapshot snapshot = {0};
 	atomic_bool foreign = false;
 	auto_free char *cache = NULL;

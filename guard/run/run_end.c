@@ -25,7 +25,7 @@
 #include "guard/state/report.h"
 #include "guard/state/reserve.h"
 #include "guard/state/storing.h"
-#include "guard/retention/backups.h"
+#include "guard/state/private_paths.h"
 #include "guard/retention/retire.h"
 #include "guard/run/run.h"
 #include "guard/timeline/timeline.h"
@@ -650,7 +650,7 @@ static int store_writable(struct run *run, struct store *store,
 {
 	struct agent_place *home = find_shared(run->agent, path);
 	AUTO(mem_list)
-	char **skip = backups_private_paths(&run->context.state, path);
+	char **skip = private_paths_list(&run->context.state, NULL);
 	const char *reason = after  ? home ? AGENT_REASON_AFTER : "post-rw"
 			     : home ? AGENT_REASON_BEFORE
 				    : "pre-rw";

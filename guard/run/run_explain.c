@@ -12,7 +12,7 @@
 #include "guard/agent/agent.h"
 #include "guard/agent/redactions.h"
 #include "guard/change/live.h"
-#include "guard/retention/backups.h"
+#include "guard/state/private_paths.h"
 #include "guard/run/run.h"
 #include "overlay/mount.h"
 
@@ -47,7 +47,7 @@ static const char *rule_of_view(const struct explainer *e,
 	const char *const *hide = e->run.options->hide;
 	AUTO(mem_list)
 	char **private_paths =
-		backups_private_paths(&e->run.context.state, e->run.project);
+		private_paths_list(&e->run.context.state, e->run.project);
 	const char *line = NULL;
 	struct err ignored;
 

@@ -19,7 +19,7 @@
 #include "guard/agent/redactions.h"
 #include "guard/change/importer.h"
 #include "guard/change/live.h"
-#include "guard/retention/backups.h"
+#include "guard/state/private_paths.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
 #include "guard/timeline/marks.h"
@@ -33,7 +33,7 @@ char **run_hidden_paths(const struct run *run)
 	const char *home = run->context.state.home;
 	AUTO(mem_list)
 	char **private_paths =
-		backups_private_paths(&run->context.state, run->project);
+		private_paths_list(&run->context.state, run->project);
 	const char *const *more;
 	struct names paths = {0};
 	size_t i;
@@ -233,7 +233,7 @@ static int check_grant(const struct run *run, const struct grant *g,
 	const char *name = text_quote(g->written);
 	AUTO(mem_list)
 	char **private_paths =
-		backups_private_paths(&run->context.state, run->project);
+		private_paths_list(&run->context.state, run->project);
 	size_t i;
 
 	if (path_below(run->project, g->real))

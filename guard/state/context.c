@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "guard/state/free_space.h"
 #include "guard/state/moved_project.h"
+#include "guard/state/private_paths.h"
 #include "guard/state/report.h"
 #include "guard/state/reserve.h"
 #include "overlay/temp_chmod.h"
@@ -61,6 +62,12 @@ int context_store(struct context *c, enum store_mode mode, struct err *err)
 	return got < 0 ? err_context(err, "open the store") : 0;
 }
 
+void context_skip_private(const struct context *c, struct project *p)
+{
+	mem_list_free(&p->skip);
+	p->skip = private_paths_list(&c->state, NULL);
+}
+
 /* Longest wait for another guard process. */
 #define LOCK_WAIT_MS 30000
 #define RETRY_MS 20
@@ -81,6 +88,8 @@ int context_project(struct context *c, const char *path, bool make,
 		(void)poll(NULL, 0, RETRY_MS);
 	}
 	free_space_project(path);
+	if (got == 0)
+		context_skip_private(c, ret);
 	/* The other guard process has stored more during the wait, and has
 	 * written a stat cache that refers to its objects. */
 	if (got == 0 && c->store && store_refresh(c->store, err) < 0) {

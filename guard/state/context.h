@@ -50,9 +50,13 @@ void context_free(struct context *c);
  * invalid. -ENOENT, for reading only: no store exists yet. */
 int context_store(struct context *c, enum store_mode mode, struct err *err);
 
-/* project_open(), which waits when wait_for_lock is set. */
+/* project_open() with context_skip_private(), which waits when wait_for_lock is
+ * set. */
 int context_project(struct context *c, const char *path, bool make,
 		    struct project *ret, struct err *err);
+
+/* Excludes guard's own files, those of backups too, from the project. */
+void context_skip_private(const struct context *c, struct project *p);
 
 /* Blocks the signals that end a program (SIGINT and others) until
  * context_restore_signals(*ret_before). */

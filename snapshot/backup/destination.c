@@ -22,8 +22,7 @@
 #define FILE_MODE 0444
 #define CREATE_FLAGS (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 #define HASH_DIGITS ((size_t)2 * SEAL_HASH_LEN)
-/* Name and content of the file of destination_try(). */
-#define TRY_NAME "guard-try"
+/* The content of the file of destination_try(). */
 #define TRY_TEXT "guard\n"
 
 /* --- errors --- */
@@ -344,7 +343,7 @@ int destination_delete(const struct destination *d, const char *dir,
 
 static int make_try_file(const struct destination *d, struct err *err)
 {
-	auto_close int fd = openat(d->fd, TRY_NAME, CREATE_FLAGS, 0644);
+	auto_close int fd = openat(d->fd, DESTINATION_TRY, CREATE_FLAGS, 0644);
 	struct statvfs fs;
 
 	/* All files of a read-only file system look locked. */
@@ -355,7 +354,7 @@ static int make_try_file(const struct destination *d, struct err *err)
 		return 0; /* an earlier try could not delete it */
 	if (fd < 0 || fd_write(fd, TRY_TEXT, strlen(TRY_TEXT)) < 0 ||
 	    fsync(fd) < 0) {
-		(void)fail_errno(err, "create %s", text_quote(TRY_NAME));
+		(void)fail_errno(err, "create %s", text_quote(DESTINATION_TRY));
 		return destination_explain(d, err);
 	}
 	return 0;
@@ -366,7 +365,7 @@ static int make_try_file(const struct destination *d, struct err *err)
 static bool takes_byte(const struct destination *d, int flags)
 {
 	auto_close int fd =
-		openat(d->fd, TRY_NAME,
+		openat(d->fd, DESTINATION_TRY,
 		       O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags);
 
 	return fd >= 0 && fd_write(fd, TRY_TEXT, 1) == 0 && fsync(fd) == 0;
@@ -377,8 +376,8 @@ int destination_try(struct destination *d, enum destination_promise *ret,
 {
 	if (make_try_file(d, err) < 0)
 		return -err->num;
-	(void)!fchmodat(d->fd, TRY_NAME, 0644, 0);
-	if (unlinkat(d->fd, TRY_NAME, 0) == 0 || errno == EISDIR ||
+	(void)!fchmodat(d->fd, DESTINATION_TRY, 0644, 0);
+	if (unlinkat(d->fd, DESTINATION_TRY, 0) == 0 || errno == EISDIR ||
 	    takes_byte(d, 0))
 		*ret = DESTINATION_PLAIN;
 	else

@@ -95,7 +95,8 @@ enum destination_promise {
 	DESTINATION_LOCKED, /* files can be neither changed nor deleted */
 	DESTINATION_UNKNOWN, /* for callers: it could not be tried */
 };
-/* Found by trying, on a small file of its own ("guard-try"), which stays where
+#define DESTINATION_TRY "guard-try"
+/* Found by trying, on a small file of that name, which stays where
  * it cannot be deleted. A later call tries that one: locks may come with
  * time. */
 int destination_try(struct destination *d, enum destination_promise *ret,

@@ -1,0 +1,78 @@
+#include "guard/state/private_paths.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/dirtree.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/record.h"
+#include "snapshot/backup/keyfile.h"
+#include "snapshot/backup/manifest.h"
+
+/* Whether a file at the top of a destination is guard's. */
+static bool is_own_name(const char *name)
+{
+	unsigned char space[SEAL_SPACE_LEN];
+
+	return strcmp(name, KEYFILE_NAME) == 0 ||
+	       strcmp(name, KEYFILE_SECOND) == 0 ||
+	       strcmp(name, DESTINATION_TRY) == 0 ||
+	       manifest_space_parse(name, space);
+}
+
+static void add_destination_paths(const char *path, const char *project,
+				  char ***paths)
+{
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+					       O_NONBLOCK | O_CLOEXEC);
+	AUTO(dirlist) struct dirlist list = {0};
+	AUTO(mem_list) char **own = NULL;
+	struct err ignored;
+	bool others = false;
+	size_t i;
+
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *full = path_join(path, list.items[i].name);
+
+		if (is_own_name(list.items[i].name))
+			mem_list_add(&own, full);
+		else
+			others = true;
+	}
+	if (project && !others && !path_below(project, path))
+		mem_list_add(paths, path);
+	else
+		for (i = 0; own && own[i]; i++)
+			mem_list_add(paths, own[i]);
+}
+
+char **private_paths_list(const struct state *state, const char *project)
+{
+	auto_close int fd = fd_open_dir(state->fd, PRIVATE_PATHS_BACKUPS);
+	AUTO(dirlist) struct dirlist list = {0};
+	char **paths = NULL;
+	struct err ignored;
+	size_t i;
+
+	mem_list_add(&paths, state->path);
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+		return paths;
+	for (i = 0; i < list.count; i++) {
+		auto_close int dir = fd_open_dir(fd, list.items[i].name);
+		AUTO(record) struct record r = {0};
+		const char *path;
+
+		if (dir < 0 ||
+		    record_load(dir, PRIVATE_PATHS_RECORD, PRIVATE_PATHS_KIND,
+				1, &r, &ignored) < 0)
+			continue;
+		path = record_get(&r, "path");
+		if (path && path[0] == '/')
+			add_destination_paths(path, project, &paths);
+	}
+	return paths;
+}
