@@ -36,18 +36,51 @@ static int check_new_destination(const struct state *state, const char *path,
 			    "%s contains your home directory or guard's state: "
 			    "name a directory of its own for backups",
 			    text_quote(path));
-	return 0;
+	return path_has_part(path, ".git")
+		       ? fail(err, EPERM,
+			      "%s belongs to a git repository: name "
+			      "a directory of its own for backups",
+			      text_quote(path))
+		       : 0;
 }
 
-/* Writes guard-copy, and opens it again by the words. */
+/* The words in three rows. With --json they are in the object, too. */
+static void print_sheet(const struct backup_command *x,
+			const unsigned char id[KEYFILE_ID_LEN])
+{
+	FILE *to = x->array ? output_stderr() : stdout;
+	const int row = (KEYFILE_WORDS_LEN - 1) / 3;
+	const char *w = x->words;
+
+	(void)fprintf(
+		to,
+		"Recovery sheet for the backups in %s\n\n"
+		"\twords        %.*s\n\t             %.*s\n"
+		"\t             %.*s\n"
+		"\tdestination  %s\n"
+		"\tbackup       1, %s\n\n"
+		"The words open the backups without the passphrase: keep "
+		"them on paper,\naway from this machine. The number of the "
+		"newest backup beside them shows\nlater whether newer "
+		"backups are missing.\n",
+		text_quote(x->d.path), row, w, row, w + row + 1, row,
+		w + 2 * (row + 1), text_hex(id, KEYFILE_ID_LEN),
+		text_time(timestamp_now()));
+	(void)fflush(to);
+}
+
+/* Writes guard-copy, after its sheet, without which it could be lost, and opens
+ * it again by the words. */
 static int make_keyfile(struct backup_command *x, const char *passphrase,
 			unsigned char key[SEAL_KEY_LEN], struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 	unsigned char id[KEYFILE_ID_LEN], again[SEAL_KEY_LEN];
 
-	if (keyfile_make(passphrase, id, key, x->words, &bytes, err) < 0 ||
-	    backups_write_keyfile(&x->d, &bytes, err) < 0 ||
+	if (keyfile_make(passphrase, id, key, x->words, &bytes, err) < 0)
+		return -err->num;
+	print_sheet(x, id);
+	if (backups_write_keyfile(&x->d, &bytes, err) < 0 ||
 	    backups_read_keyfile(&x->d, &x->keyfile, id, err) < 0 ||
 	    keyfile_open(&x->keyfile, x->words, again, err) < 0)
 		return -err->num;
@@ -108,18 +141,6 @@ static int change_path(struct backup_command *x, struct err *err)
 		       : set_every(x, x->d.path, true, err);
 }
 
-static void print_sheet(const struct backup_command *x)
-{
-	(void)printf("Recovery sheet for the backups in %s\n\n"
-		     "\twords        %s\n"
-		     "\tdestination  %s\n\n"
-		     "The words open the backups without the passphrase: keep "
-		     "them on paper,\naway from this machine.\n",
-		     text_quote(x->d.path), x->words,
-		     text_hex(x->b->id, KEYFILE_ID_LEN));
-	(void)fflush(stdout);
-}
-
 /* A destination without a key on this machine. */
 static int add_destination(struct backup_command *x, struct err *err)
 {
@@ -144,16 +165,15 @@ static int add_destination(struct backup_command *x, struct err *err)
 	}
 	if (remember(x, key, err) < 0)
 		return -err->num;
-	if (*x->words && !x->array)
-		print_sheet(x);
-	return 0;
+	return *x->words ? backups_note_sheet(&x->c->state, x->b, true, err)
+			 : 0;
 }
 
-/* The user types the words of the sheet. */
-static void try_sheet(struct backup_command *x)
+/* The user types the words of the sheet. 1: not now. */
+static int try_sheet(struct backup_command *x, struct err *err)
 {
 	unsigned char key[SEAL_KEY_LEN];
-	struct err err;
+	struct err why;
 
 	for (;;) {
 		auto_free char *line =
@@ -164,15 +184,45 @@ static void try_sheet(struct backup_command *x)
 					    "now): ");
 
 		if (!line || !*line) {
-			output_print("the recovery sheet was not tried");
-			return;
+			output_print("the recovery sheet was not tried: guard "
+				     "backup --sheet %s tries it",
+				     text_shell(x->d.path));
+			return 1;
 		}
-		if (keyfile_open(&x->keyfile, line, key, &err) == 0) {
+		if (keyfile_open_sheet(&x->keyfile, line, key, &why) == 0) {
 			output_print("the recovery sheet opens the backups");
-			return;
+			return x->b && x->b->untried
+				       ? backups_note_sheet(&x->c->state, x->b,
+							    false, err)
+				       : 0;
 		}
-		output_warn("%s", err.text);
+		output_warn("%s", why.text);
 	}
+}
+
+static int sheet(struct backup_command *x, const char *path, struct err *err)
+{
+	if (backups_open(&x->known, path, &x->d, &x->keyfile, &x->b, err) < 0)
+		return -err->num;
+	if (!x->keyfile.len)
+		return fail(err, ENOENT,
+			    "%s has no backup: there is no file " KEYFILE_NAME,
+			    text_quote(x->d.path));
+	return try_sheet(x, err);
+}
+
+static json_t *add_object(struct backup_command *x, const char *path, bool done)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "path", path);
+	if (x->b)
+		jsonout_text(object, "id", text_hex(x->b->id, KEYFILE_ID_LEN));
+	jsonout_bool(object, "done", done);
+	if (*x->words)
+		jsonout_text(object, "words", x->words);
+	jsonout_add(x->array, object);
+	return object;
 }
 
 static void report_backup(struct backup_command *x, const struct push_result *r,
@@ -201,22 +251,16 @@ static void report_backup(struct backup_command *x, const struct push_result *r,
 			output_print("%s", promise);
 		return;
 	}
-	object = json_object();
-	jsonout_text(object, "path", x->d.path);
-	jsonout_text(object, "id", text_hex(x->b->id, KEYFILE_ID_LEN));
-	jsonout_bool(object, "done", !dry);
+	object = add_object(x, x->d.path, !dry);
 	jsonout_bool(object, "nothing", r->nothing);
 	jsonout_number(object, "backup", r->number);
 	jsonout_number(object, "snapshots", r->snapshots);
 	jsonout_number(object, "files", r->files);
 	jsonout_number(object, "bytes", r->bytes);
-	if (*x->words)
-		jsonout_text(object, "words", x->words);
 	if (promise)
 		jsonout_text(object, "protection", promise);
 	if (error)
 		jsonout_text(object, "error", error);
-	jsonout_add(x->array, object);
 }
 
 /* 1: backup-command has failed. */
@@ -243,7 +287,12 @@ static int send_and_report(struct backup_command *x, struct err *err)
 		text = from_copy_promise_text(promise);
 	report_backup(x, &r, got ? err->text : NULL, text);
 	if (*x->words)
-		try_sheet(x);
+		return try_sheet(x, err) < 0 ? -err->num : got;
+	if (x->b->untried && x->o->count && isatty(STDIN_FILENO) &&
+	    isatty(STDERR_FILENO))
+		output_print("the recovery sheet of %s was never tried: guard "
+			     "backup --sheet %s tries it",
+			     text_quote(x->d.path), text_shell(x->d.path));
 	return got;
 }
 
@@ -251,6 +300,7 @@ static int send_and_report(struct backup_command *x, struct err *err)
 static int back_up(struct backup_command *x, const char *path, struct err *err)
 {
 	int got = context_store(x->c, STORE_READ, err);
+	unsigned char key[SEAL_KEY_LEN];
 	struct err why;
 
 	if (got == 0)
@@ -265,6 +315,9 @@ static int back_up(struct backup_command *x, const char *path, struct err *err)
 	} else if (got == 0) {
 		if (!x->b)
 			got = add_destination(x, err);
+		else if (x->o->passphrase_file)
+			got = passphrase_open_key(x->o->passphrase_file, path,
+						  &x->keyfile, key, err);
 		if (got == 0)
 			got = send_and_report(x, err);
 		if (got >= 0 && !x->o->dry_run &&
@@ -274,9 +327,12 @@ static int back_up(struct backup_command *x, const char *path, struct err *err)
 			got = -why.num;
 		}
 	}
+	if (got < 0 && x->array)
+		jsonout_text(add_object(x, path, false), "error", err->text);
 	destination_free(&x->d);
 	x->d = (struct destination)DESTINATION_NONE;
 	buf_free(&x->keyfile);
+	x->b = NULL;
 	x->words[0] = '\0';
 	return got;
 }
@@ -302,6 +358,18 @@ static int back_up_all(struct backup_command *x, struct err *err)
 	return got;
 }
 
+/* Whether the destination has files that only the key in the state opens. */
+static bool is_key_unique(struct backup_command *x, const char *path)
+{
+	AUTO(buf) struct buf keyfile = {0};
+	unsigned char id[KEYFILE_ID_LEN];
+	struct err ignored;
+
+	return backups_open(&x->known, path, &x->d, &x->keyfile, &x->b,
+			    &ignored) == 0 &&
+	       x->b && backups_read_keyfile(&x->d, &keyfile, id, &ignored) < 0;
+}
+
 static int forget(struct backup_command *x, const char *path, struct err *err)
 {
 	int count = 0;
@@ -310,6 +378,14 @@ static int forget(struct backup_command *x, const char *path, struct err *err)
 	    !mem_list_has((const char *const *)x->settings.backups, path))
 		return fail(err, ENOENT, "%s is no destination of backups",
 			    text_quote(path));
+	if (!x->o->dry_run && is_key_unique(x, path)) {
+		output_warn(
+			"%s has backups without a readable file " KEYFILE_NAME
+			": only the key in guard's state opens them",
+			text_quote(path));
+		if (!output_confirm(x->o->yes, "guard: forget this key?"))
+			return STATUS_REFUSED;
+	}
 	if (set_every(x, path, false, err) < 0)
 		return -err->num;
 	if (!x->o->dry_run)
@@ -335,7 +411,8 @@ static void report_backup_prune(struct backup_command *x,
 	if (!x->array) {
 		output_print("%s: %s in %s (%s) %s", text_quote(x->d.path),
 			     text_count(r->backups, "backup"),
-			     text_count(r->files, "file"), text_size(r->bytes),
+			     text_count(r->backups + r->files, "file"),
+			     text_size(r->bytes),
 			     done ? "deleted" : "would be deleted");
 		return;
 	}
@@ -345,7 +422,7 @@ static void report_backup_prune(struct backup_command *x,
 	jsonout_text(object, "path", x->d.path);
 	jsonout_bool(object, "done", done);
 	jsonout_number(object, "gone", r->backups);
-	jsonout_number(object, "files", r->files);
+	jsonout_number(object, "files", r->backups + r->files);
 	jsonout_number(object, "bytes", r->bytes);
 	jsonout_add(x->array, object);
 }
@@ -371,9 +448,9 @@ static int prune_destination(struct backup_command *x, int local_fd,
 	report_backup_prune(x, &r, false);
 	if (x->o->dry_run || !r.backups)
 		return STATUS_OK;
-	if (!output_confirm(x->o->yes,
-			    "guard: delete them for good? The newest %s stay.",
-			    text_count(keep, "backup")))
+	if (!output_confirm(
+		    x->o->yes, "guard: delete them for good? The newest %s %s.",
+		    text_count(keep, "backup"), keep == 1 ? "stays" : "stay"))
 		return STATUS_REFUSED;
 	if (copy_prune(&x->d, x->b->key, s, keep, false, local_fd, &r, err) < 0)
 		return -err->num;
@@ -430,6 +507,8 @@ static int run_backup_verb(struct backup_command *x, const char *path,
 		return forget(x, path, err);
 	if (x->o->prune)
 		return prune(x, path, err);
+	if (x->o->sheet)
+		return sheet(x, path, err);
 	got = back_up(x, path, err);
 	if (got == 1)
 		output_error(err);
@@ -444,7 +523,8 @@ int cmd_backup(const struct options *o, struct context *c, struct err *err)
 	auto_free char *path = NULL;
 	int got;
 
-	if (!o->count && (o->every || o->forget || o->prune))
+	if (o->count ? !*o->operands[0]
+		     : o->every || o->forget || o->prune || o->sheet)
 		return options_usage_error(o, "name the directory");
 	if (o->count)
 		path = path_resolve(o->operands[0], err);
@@ -454,7 +534,7 @@ int cmd_backup(const struct options *o, struct context *c, struct err *err)
 		return -err->num;
 	x.array = o->json ? json_array() : NULL;
 	got = run_backup_verb(&x, path, err);
-	if (x.array && got >= 0)
+	if (x.array && (got >= 0 || json_array_size(x.array)))
 		jsonstream_print_list("guard.backup/1", "destinations",
 				      TAKE(x.array));
 	json_decref(x.array);

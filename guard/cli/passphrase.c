@@ -14,6 +14,7 @@
 /* A terminal's longest line (termios(3)). */
 #define SECRET_MAX 4096
 #define TRIES 3
+#define LENGTH_MIN 8
 
 void passphrase_free(char **secret)
 {
@@ -32,6 +33,35 @@ static char *take_first_line(char *bytes, size_t len)
 	return line;
 }
 
+/* In the first line: a NUL would end the passphrase there. */
+static bool has_control_byte(const char *bytes, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len && bytes[i] != '\n'; i++)
+		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\t' &&
+		    bytes[i] != '\r')
+			return true;
+	return false;
+}
+
+/* Without blanks at both ends; a character is one byte at least. */
+static int check_new_passphrase(const char *text, struct err *err)
+{
+	auto_free char *trimmed = text_trim(text, strlen(text));
+	size_t count = 0, i;
+
+	for (i = 0; trimmed[i]; i++)
+		count += ((unsigned char)trimmed[i] & 0xc0) != 0x80;
+	explicit_bzero(trimmed, i);
+	return count >= LENGTH_MIN
+		       ? 0
+		       : fail(err, EINVAL,
+			      "the passphrase is too short: choose one of at "
+			      "least %d characters",
+			      LENGTH_MIN);
+}
+
 static int read_file(const char *path, char **ret, struct err *err)
 {
 	auto_close int fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
@@ -42,6 +72,14 @@ static int read_file(const char *path, char **ret, struct err *err)
 	if (len < 0)
 		return fail_errno(err, "--passphrase-file %s",
 				  text_quote(path));
+	if (has_control_byte(bytes, (size_t)len)) {
+		explicit_bzero(bytes, sizeof(bytes));
+		return fail(err, EINVAL,
+			    "--passphrase-file %s: its first line has control "
+			    "characters, as random bytes do: base64 makes text "
+			    "of them",
+			    text_quote(path));
+	}
 	line = take_first_line(bytes, (size_t)len);
 	if (!*line || strlen(line) == SECRET_MAX)
 		return fail(err, EINVAL,
@@ -119,6 +157,7 @@ int passphrase_choose(const char *file, const char *question, char **ret,
 	AUTO(passphrase) char *first = NULL, *second = NULL;
 
 	if (passphrase_read(file, question, &first, err) < 0 ||
+	    check_new_passphrase(first, err) < 0 ||
 	    (!file && ask("guard: the same again: ", &second, err) < 0))
 		return -err->num;
 	if (second && strcmp(first, second) != 0)

@@ -18,7 +18,7 @@
 int passphrase_read(const char *file, const char *question, char **ret,
 		    struct err *err);
 /* The same for a new passphrase, which is typed twice. -EINVAL: the two
- * differ. */
+ * differ, or it is too short. */
 int passphrase_choose(const char *file, const char *question, char **ret,
 		      struct err *err);
 /* The key of a destination, by the passphrase or the words of its recovery

@@ -327,6 +327,25 @@ static int open_slot(const struct record *r, const char *name,
 	return got;
 }
 
+int keyfile_open_sheet(const struct buf *bytes, const char *words,
+		       unsigned char ret_key[SEAL_KEY_LEN], struct err *err)
+{
+	struct words w;
+	int got;
+
+	parse_words(words, &w);
+	if (words_are_right(&w))
+		got = keyfile_open(bytes, words, ret_key, err);
+	else if (2 * w.valid <= WORDS)
+		got = fail(err, EINVAL,
+			   "these are no words of a recovery sheet, which has "
+			   "nine of five letters");
+	else
+		got = fail_words(&w, err);
+	explicit_bzero(&w, sizeof(w));
+	return got;
+}
+
 int keyfile_open(const struct buf *bytes, const char *secret,
 		 unsigned char ret_key[SEAL_KEY_LEN], struct err *err)
 {

@@ -42,5 +42,8 @@ int keyfile_read_id(const struct buf *bytes,
  * says where it is known; -EBADMSG and -EPROTO as above. */
 int keyfile_open(const struct buf *bytes, const char *secret,
 		 unsigned char ret_key[SEAL_KEY_LEN], struct err *err);
+/* The same by the words alone: -EINVAL also for a passphrase. */
+int keyfile_open_sheet(const struct buf *bytes, const char *words,
+		       unsigned char ret_key[SEAL_KEY_LEN], struct err *err);
 
 #endif

@@ -17,6 +17,11 @@ mkdir "$usb" "$T/other"
 files() {
 	find "$1" -type f -printf '%P %T@ %C@\n' | LC_ALL=C sort
 }
+# sheet FILE: the words of the recovery sheet in it, in three rows
+sheet() {
+	sed -n '/^\twords/,/^\tdestination/p' "$1" | sed '$d' |
+		sed 's/^\twords//' | tr -s ' \t\n' ' ' | sed 's/^ //; s/ $//'
+}
 backups_in() {
 	find "$1" -path '*/c/*' ! -name '*.tmp-*' | wc -l
 }
@@ -39,9 +44,21 @@ gives 1 'the state is refused' guard backup "$state"
 says "$err" "guard's own state"
 gives 1 'the home directory is refused' guard backup "$HOME"
 says "$err" 'name a directory of its own'
+git init -q "$T/repository"
+gives 1 'a directory of git is refused' guard backup "$T/repository/.git"
+says "$err" 'belongs to a git repository'
 gives 1 'the first backup needs a passphrase' guard backup "$usb"
 says "$err" 'use --passphrase-file FILE'
 : >"$T/empty"
+printf 'nul\0byte and more\n' >"$T/control"
+gives 1 'a passphrase with a NUL is refused' \
+	guard backup "$usb" --passphrase-file "$T/control"
+says "$err" 'base64 makes text of them'
+printf '  short  \n' >"$T/short"
+gives 1 'and one of five letters' \
+	guard backup "$usb" --passphrase-file "$T/short"
+says "$err" 'at least 8 characters'
+gives 2 'an empty name is no directory' guard backup ''
 gives 1 'an empty passphrase is refused' \
 	guard backup "$usb" --passphrase-file "$T/empty"
 says "$err" 'its first line must be the passphrase'
@@ -53,9 +70,13 @@ gives 0 'the first backup sends all' \
 	guard backup "$usb" --passphrase-file "$pass"
 says "$err" "backup 1 in '$usb': 1 snapshot in "
 says "$err" 'plain: '
-words=$(sed -n 's/^\twords *//p' "$out")
+words=$(sheet "$out")
 is "$(echo "$words" | wc -w)" 9 'the recovery sheet has nine words'
+ok 'and the number of the backup' grep -q '^	backup  *1, ' "$out"
 id=$(sed -n 's/^\tdestination *//p' "$out")
+gives 1 'a wrong passphrase for a known destination is an error' \
+	guard backup "$usb" --passphrase-file "$T/short"
+says "$err" 'wrong passphrase'
 is "$(stat -c %a "$state/backups/$id/key")" 400 'only the user reads the key'
 # shellcheck disable=SC2086 # words
 no 'neither key nor words are in the destination' \
@@ -100,6 +121,8 @@ gives 0 'without a directory all destinations get a backup' \
 	guard backup --json
 is "$(grep -c '"backup"' "$out")" 2 'both are in the JSON'
 mv "$usb" "$usb.away"
+gives 1 'a failed one is in the JSON' guard backup --json
+ok 'with its error' grep -q '"error": "destination ' "$out"
 gives 1 'one that is missing fails' guard backup
 says "$err" "$usb"
 mkdir "$usb"
@@ -183,6 +206,14 @@ ok 'by the passphrase' cmp "$T/key" "$state/backups/$id/key"
 # --- forget ---
 gives 0 '--forget -n changes nothing' guard backup -n --forget /small/usb
 gives 0 '--forget forgets a destination' guard backup --forget /small/usb
+mkdir "$T/bare"
+ok 'a destination' guard backup "$T/bare" --passphrase-file "$pass"
+chmod u+w "$T/bare"/guard-copy*
+rm "$T/bare"/guard-copy*
+gives 1 '--forget asks where nothing else opens the backups' \
+	guard backup --forget "$T/bare"
+says "$err" 'without a readable file guard-copy'
+gives 0 'and forgets with -y' guard backup -y --forget "$T/bare"
 rm -r /small/usb
 gives 1 'only once' guard backup --forget /small/usb
 says "$err" 'is no destination'
@@ -304,15 +335,39 @@ says "$err" 'is a destination of backups: no run may see it'
 gives 125 '--rw neither' guard run --rw "$usb/$space" -- true
 rm "$state/config"
 
-# A destination in a project is in no snapshot; one around it masks only
-# guard's own files.
+# Of a destination in a project guard's own files are in no snapshot; one around
+# a project, or with files of the user, masks only guard's own files.
 mkdir "$HOME/project/copies" "$T/around" "$T/around/work"
 ok 'a destination in the project' \
 	guard backup "$HOME/project/copies" --passphrase-file "$pass"
 guard snapshot -q >"$T/seq"
 guard ls "$(cat "$T/seq")" >"$T/tree" 2>&1
 says "$T/tree" notes.txt
-silent "$T/tree" copies
+says "$T/tree" copies
+guard ls "$(cat "$T/seq")" copies >"$T/tree" 2>&1
+silent "$T/tree" guard-copy
+echo mine >copies/file
+mkdir "copies/$(echo "$space" | tr 0-9 1-90)"
+echo theirs >"copies/$(echo "$space" | tr 0-9 1-90)/sealed"
+guard run -q -- sh -c 'cat copies/*; ls copies/*/' >"$T/seen" 2>"$T/said"
+is "$(grep -v : "$T/seen" | grep .)" mine 'a run sees the files beside them'
+guard snapshot -q >"$T/seq"
+guard ls "$(cat "$T/seq")" copies >"$T/tree" 2>&1
+says "$T/tree" file
+silent "$T/tree" guard-copy
+is "$(cat "$T/tree")" file 'without those of other machines'
+rm copies/file
+files "$HOME/project/copies" >"$T/before"
+gives 0 'a restore of all files' guard restore -y --exact --at 2 .
+is "$(files "$HOME/project/copies")" "$(cat "$T/before")" \
+	'deletes no file of a backup'
+gives 0 'undo' guard undo -y
+is "$(files "$HOME/project/copies")" "$(cat "$T/before")" 'neither'
+guard log --all >"$T/log" 2>&1
+for seq in $(grep -o '^ *[0-9][0-9]*' "$T/log" | head -n 3); do
+	guard ls "$seq" copies
+done >"$T/tree" 2>&1
+silent "$T/tree" guard-copy
 ok 'a destination around a project' \
 	guard backup "$T/around" --passphrase-file "$pass"
 echo mine >"$T/around/work/file"
@@ -363,19 +418,56 @@ mkfifo "$T/typing"
 > nine bad words\r
 < type the words of the recovery sheet
 END
-	until grep -q words "$T/sheet" 2>"$T/said"; do :; done
-	printf '> %s\\r\n' "$(sed -n 's/^\twords *//p' "$T/sheet")"
+	echo '> hidden words\r'
+	echo '< no words of a recovery sheet'
+	echo '< type the words of the recovery sheet'
+	until grep -q '^	backup' "$T/sheet" 2>"$T/said"; do :; done
+	printf '> %s\\r\n' "$(sheet "$T/sheet")"
 	printf '< the recovery sheet opens the backups\nend 0\n'
 } >"$T/typing" &
 gives 0 'passphrase and words are typed' "$tools/pty" "$T/typing" \
 	sh -c "guard backup '$T/typed' >'$T/sheet'"
 wait
+mkdir "$T/later"
+cat >"$T/script" <<END
+< new passphrase
+> hidden words\r
+< the same again
+> hidden words\r
+< type the words of the recovery sheet
+> \r
+< the recovery sheet was not tried: guard backup --sheet $T/later tries it
+end 0
+END
+gives 0 'the sheet can be tried later' "$tools/pty" "$T/script" \
+	sh -c "guard backup '$T/later' >'$T/sheet'"
+cat >"$T/script" <<END
+< the recovery sheet of '$T/later' was never tried: guard backup --sheet
+end 0
+END
+gives 0 'the next backup says so' "$tools/pty" "$T/script" \
+	guard backup "$T/later"
+cat >"$T/script" <<END
+< type the words of the recovery sheet
+> $(sheet "$T/sheet")\r
+< the recovery sheet opens the backups
+end 0
+END
+gives 0 '--sheet tries it' "$tools/pty" "$T/script" \
+	guard backup --sheet "$T/later"
+cat >"$T/script" <<END
+! never tried
+end 0
+END
+gives 0 'then no backup says so' "$tools/pty" "$T/script" \
+	guard backup "$T/later"
+gives 1 '--sheet needs a terminal' guard backup --sheet "$T/later"
 mkdir "$T/differ"
 cat >"$T/script" <<END
 < new passphrase
-> one\r
+> passphrase one\r
 < the same again
-> two\r
+> passphrase two\r
 < passphrases differ
 end 1
 END
@@ -398,7 +490,7 @@ sane
 sane
 > fg\r
 < new passphrase
-> typed\r
+> typed later\r
 < the same again
 ! typed
 > \x04

@@ -133,6 +133,7 @@ rest() {
 	backup\ --forget) echo "$HOME/usb" ;;
 	backup\ --passphrase-file) echo "$HOME/usb" ;;
 	backup\ --keep-last) echo "--prune -n $HOME/usb" ;;
+	backup\ --sheet) echo "$T/copies" ;;
 	backup\ --prune) echo "-n $HOME/usb" ;;
 	backup\ *) echo "--passphrase-file $T/pass $HOME/usb" ;;
 	verify\ -y | verify\ --yes) echo '-q --repair' ;;
@@ -158,6 +159,7 @@ wants() {
 	stop\ --resume | stop\ --snapshot | diff\ --exit-code) echo 1 ;;
 	apply\ --abort | apply\ -p | apply\ --patch) echo 1 ;;
 	backup\ --prune | backup\ --keep-last) echo 1 ;; # it is forgotten
+	backup\ --sheet) echo 1 ;; # no terminal
 	recover\ -n | recover\ --dry-run) echo 0 ;;
 	recover\ *) echo 1 ;; # this machine has snapshots
 	apply\ --kind) echo 1 ;; # there is no such kind
@@ -181,7 +183,7 @@ need_run() {
 
 guard snapshot -q >"$T/first"
 mkdir "$HOME/usb" "$T/copies"
-echo words >"$T/pass"
+echo eight words >"$T/pass"
 ok 'a backup is made' guard backup --passphrase-file "$T/pass" "$T/copies"
 awk -F '\t' '
 	$1 == "verb" { print $2 "\t-h"; print $2 "\t--help" }

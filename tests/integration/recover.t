@@ -136,7 +136,8 @@ rm -rf "$D"
 cp -a "$T/good" "$D"
 
 # --- the words of the sheet, an older backup, another home ---
-grep -oE '\b([a-z]{5}[ -]){8}[a-z]{5}\b' "$T/sheet1" | head -n 1 >"$T/words"
+grep -oE '\b([a-z]{5} ){2}[a-z]{5}$' "$T/sheet1" | head -n 3 |
+	tr '\n' ' ' >"$T/words"
 gives 0 'the words of the recovery sheet open the backup' \
 	on d guard recover --passphrase-file "$T/words" --at 2 "$D"
 ok 'an older backup is recovered' snapshot_is d 2
@@ -245,8 +246,6 @@ mkdir "$T/hidden"
 mv "$D/$space/c/"* "$T/hidden"
 gives 1 'without any manifest there is no backup' recover k "$D"
 says "$err" 'has no backup'
-gives 1 'verify knows that there were some' guard verify "$D"
-says "$err" 'backup 4 was the last'
 rm -rf "$D"
 cp -a "$T/good" "$D"
 
@@ -418,10 +417,6 @@ says "$out" 'newest backup: '
 touch -d '3 days ago' "$state"/backups/*/success
 guard doctor >"$out" 2>"$err"
 ok 'doctor calls an old backup weaker' grep -q '^weaker .*backup' "$out"
-echo "backup = $T/never" >"$state/config"
-guard doctor >"$out" 2>"$err"
-says "$out" "the settings name '$T/never', where no backup was made"
-rm "$state/config"
 gives 0 'purge --json -n has the destinations' guard purge --json -n big3
 ok 'the JSON names them' sh -c "tr -d '\n ' <'$out' |
 	grep -qF '\"backups\":[\"$D\"]'"
