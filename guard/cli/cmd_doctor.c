@@ -4,10 +4,12 @@
 
 #include "base/dirtree.h"
 #include "base/library.h"
+#include "base/path.h"
 #include "guard/change/live.h"
 #include "guard/cli/backup_age.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/styled.h"
+#include "guard/retention/settings.h"
 #include "guard/sandbox/inspect.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/state/state.h"
@@ -113,30 +115,50 @@ static void inspect_disk(void *arg, const struct session *s, const char *point,
 						      .remedy = remedy});
 }
 
-/* Returns the number of destinations. */
+static void print_backup(struct doctor *d, const char *path, bool late,
+			 const char *text)
+{
+	auto_free char *remedy =
+		mem_printf("guard backup %s", text_shell(path));
+
+	print_inspection(d, &(struct inspection){
+				    .state = late ? INSPECT_WEAKER : INSPECT_OK,
+				    .name = "backup",
+				    .text = text,
+				    .remedy = late ? remedy : NULL});
+}
+
+/* Returns the number of destinations. Those of the settings may have no backup
+ * so far, and then no failure is recorded. */
 static size_t inspect_backups(struct doctor *d, const struct state *st)
 {
 	AUTO(backups) struct backups known = {0};
+	AUTO(settings) struct settings settings = {0};
 	struct err ignored;
-	size_t i;
+	size_t i, count = 0;
 
 	(void)backups_load(st, &known, &ignored);
+	(void)settings_load(st, &settings, &ignored);
+	for (i = 0; settings.backups && settings.backups[i]; i++) {
+		auto_free char *path =
+			path_resolve(settings.backups[i], &ignored);
+
+		if (!path || backups_find(&known, path))
+			continue;
+		print_backup(d, path, true,
+			     text_printf("the settings name %s, where no "
+					 "backup was made",
+					 text_quote(path)));
+		count++;
+	}
 	for (i = 0; i < known.count; i++) {
 		const struct backup *b = &known.items[i];
 		auto_free char *text =
 			mem_printf("newest backup: %s", backup_age_text(b));
-		auto_free char *remedy =
-			mem_printf("guard backup %s", text_shell(b->path));
-		bool late = backup_age_is_late(b);
 
-		print_inspection(
-			d, &(struct inspection){
-				   .state = late ? INSPECT_WEAKER : INSPECT_OK,
-				   .name = "backup",
-				   .text = text,
-				   .remedy = late ? remedy : NULL});
+		print_backup(d, b->path, backup_age_is_late(b), text);
 	}
-	return known.count;
+	return count + known.count;
 }
 
 static void inspect_state_dir(struct doctor *d)

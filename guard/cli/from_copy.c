@@ -65,8 +65,13 @@ int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 	    backups_open(&f->known, path, &f->destination, &keyfile, &f->own,
 			 err) < 0 ||
 	    find_key(f, &keyfile, passphrase_file, err) < 0 ||
-	    copy_list(&f->destination, f->key, &f->sources, err) < 0)
+	    copy_list(&f->destination, f->key, &f->sources, err) < 0) {
+		if (err->num == ENOENT && f->own && f->own->number)
+			(void)err_context(err,
+					  "backup %" PRIu64 " was the last",
+					  f->own->number);
 		return from_copy_damage(err);
+	}
 	local = f->own ? backups_open_dir(&c->state, f->own->id, &ignored) : -1;
 	if (local >= 0)
 		push_read_last(local, &f->last);
@@ -113,7 +118,7 @@ void from_copy_list(const struct from_copy *f, FILE *to)
 				  s->time ? text_age((struct timestamp){
 						    .sec = s->time})
 					  : "",
-				  s->fault ? s->fault
+				  s->fault ? "newest manifest damaged"
 					   : text_printf("snapshot %" PRIu64,
 							 s->snapshots),
 				  name});

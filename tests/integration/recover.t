@@ -246,6 +246,8 @@ mkdir "$T/hidden"
 mv "$D/$space/c/"* "$T/hidden"
 gives 1 'without any manifest there is no backup' recover k "$D"
 says "$err" 'has no backup'
+gives 1 'verify knows that there were some' guard verify "$D"
+says "$err" 'backup 4 was the last'
 rm -rf "$D"
 cp -a "$T/good" "$D"
 
@@ -417,6 +419,10 @@ says "$out" 'newest backup: '
 touch -d '3 days ago' "$state"/backups/*/success
 guard doctor >"$out" 2>"$err"
 ok 'doctor calls an old backup weaker' grep -q '^weaker .*backup' "$out"
+echo "backup = $T/never" >"$state/config"
+guard doctor >"$out" 2>"$err"
+says "$out" "the settings name '$T/never', where no backup was made"
+rm "$state/config"
 gives 0 'purge --json -n has the destinations' guard purge --json -n big3
 ok 'the JSON names them' sh -c "tr -d '\n ' <'$out' |
 	grep -qF '\"backups\":[\"$D\"]'"
