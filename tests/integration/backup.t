@@ -418,7 +418,7 @@ mkfifo "$T/typing"
 > nine bad words\r
 < type the words of the recovery sheet
 END
-	echo '> hidden words\r'
+	printf '> hidden words\\r\n'
 	echo '< no words of a recovery sheet'
 	echo '< type the words of the recovery sheet'
 	until grep -q '^	backup' "$T/sheet" 2>"$T/said"; do :; done
