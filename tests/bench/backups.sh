@@ -5,7 +5,7 @@
 copies() {
 	copies=$base/copies
 	secret=$base/secret
-	echo bench >"$secret"
+	echo 'bench of backups' >"$secret"
 	backup="'$guard' backup -q -y >/dev/null --passphrase-file '$secret'"
 }
 
