@@ -36,11 +36,27 @@ tell() {
 	[ "$said" = "done" ] || flunk "the run executes: $1"
 }
 
+# settled: waits until the worker holds each file of the layer, as it does when
+# a file has been at rest; what it holds is copied before the next write.
+settled() {
+	n=0
+	while [ $n -lt 500 ]; do
+		grep LEASE /proc/locks | grep -o ':[0-9]* ' | sort >"$T/held"
+		find "$state"/runs/*-*/upper -type f -size +0 \
+			-printf ':%i \n' 2>/dev/null | sort >"$T/layer"
+		[ "$(comm -23 "$T/layer" "$T/held")" ] || return 0
+		sleep 0.02
+		n=$((n + 1))
+	done
+	note 'not all files are held'
+}
+
 # accident NAME COMMAND: in one line
 number=0
 accident() {
 	number=$((number + 1))
-	tell "sleep 0.5; list >/tmp/before"
+	tell "list >/tmp/before"
+	settled
 	gives 0 "$1: a mark is set" guard mark accidents "before $number"
 	tell "sleep 0.2; cd ~/project; $2"
 	tell 'cd /; list >/tmp/after; cmp -s /tmp/before /tmp/after && echo none >/tmp/none'
