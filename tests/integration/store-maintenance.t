@@ -21,7 +21,8 @@ says "$out" '"whole": true'
 gives 2 'verify --read-data with --sample is refused' \
 	guard verify --read-data --sample 10%
 gives 2 'verify with an invalid share is refused' guard verify --sample 0
-gives 2 'verify with an operand is refused' guard verify now
+gives 1 'verify of a missing directory of backups is refused' guard verify now
+says "$err" "/project/now': No such file or directory"
 gives 0 'du is accepted' guard du
 says "$out" '2 snapshots'
 gives 0 'du --json is accepted' guard du --json
