@@ -337,7 +337,7 @@ rm "$state/config"
 
 # Of a destination in a project guard's own files are in no snapshot; one around
 # a project, or with files of the user, masks only guard's own files.
-mkdir "$HOME/project/copies" "$T/around" "$T/around/work"
+mkdir "$HOME/project/copies" "$T/around" "$T/around/notes"
 ok 'a destination in the project' \
 	guard backup "$HOME/project/copies" --passphrase-file "$pass"
 guard snapshot -q >"$T/seq"
@@ -370,8 +370,8 @@ done >"$T/tree" 2>&1
 silent "$T/tree" guard-copy
 ok 'a destination around a project' \
 	guard backup "$T/around" --passphrase-file "$pass"
-echo mine >"$T/around/work/file"
-cd "$T/around/work" || exit 99
+echo mine >"$T/around/notes/file"
+cd "$T/around/notes" || exit 99
 guard run -q -- sh -c 'cat file; cat ../guard-copy; ls -d ../*-*/*' \
 	>"$T/seen" 2>"$T/said"
 is "$(cat "$T/seen")" mine 'a run in there sees its files only'

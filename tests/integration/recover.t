@@ -102,12 +102,12 @@ gives 1 'a store with snapshots is not replaced' recover a "$D"
 says "$err" 'restore --from DIR'
 
 # --- the machine goes on ---
-mkdir "$T/a/home/work"
-echo new >"$T/a/home/work/file"
+mkdir "$T/a/home/notes"
+echo new >"$T/a/home/notes/file"
 gives 0 'the recovered machine takes snapshots' \
-	on a guard snapshot "$T/a/home/work"
-head -c 3000000 /dev/urandom >"$T/a/home/work/big"
-gives 0 'it stores a large file' on a guard snapshot "$T/a/home/work"
+	on a guard snapshot "$T/a/home/notes"
+head -c 3000000 /dev/urandom >"$T/a/home/notes/big"
+gives 0 'it stores a large file' on a guard snapshot "$T/a/home/notes"
 no 'a backup that fails in the middle reports it' \
 	on a sh -c "ulimit -f 2000; guard backup '$D'"
 gives 0 'the recovered machine backs up without a passphrase' \
@@ -126,12 +126,12 @@ second=$(basename "$(find "$D" -maxdepth 1 -type d -name '*-*' \
 gives 0 'the beginning of a name selects a store' recover b "$D" "$second"
 ok 'the old machine is recovered' snapshot_is b 4
 gives 1 'it lacks the files of the new machine' \
-	on b guard restore -n -y "$T/a/home/work"
+	on b guard restore -n -y "$T/a/home/notes"
 gives 0 'the new machine is recovered' recover c "$D" "$space"
 ok 'it has the snapshots of the old one' snapshot_is c 3
 gives 0 'it has its own ones' \
-	on c guard restore -y --to "$T/c/out" "$T/a/home/work"
-is "$(cat "$T/c/out/work/file")" new 'they are right'
+	on c guard restore -y --to "$T/c/out" "$T/a/home/notes"
+is "$(cat "$T/c/out/notes/file")" new 'they are right'
 rm -rf "$D"
 cp -a "$T/good" "$D"
 
@@ -300,35 +300,35 @@ print(sqlite3.connect(sys.argv[1]).execute("select x from t").fetchone()[0])' \
 	rows.sqlite)" 42 'its write-ahead log comes with it'
 
 # --- two machines in one destination, and a clone ---
-mkdir -p "$T/m/home/work"
-echo other >"$T/m/home/work/file"
+mkdir -p "$T/m/home/notes"
+echo other >"$T/m/home/notes/file"
 gives 0 'another machine takes a snapshot' \
-	on m guard snapshot "$T/m/home/work"
+	on m guard snapshot "$T/m/home/notes"
 gives 0 'it backs up to the same destination' \
 	on m guard backup --passphrase-file "$T/pass" "$D"
 gives 0 'verify checks both' guard verify --read-data "$D"
 theirs=$(basename "$(find "$D" -maxdepth 1 -type d -name '*-*' ! -name "$space")")
 gives 0 'the other store is recovered' recover n "$D" "$theirs"
 gives 0 'its file is restored' \
-	on n guard restore -y --to "$T/n/out" "$T/m/home/work/file"
+	on n guard restore -y --to "$T/n/out" "$T/m/home/notes/file"
 is "$(cat "$T/n/out/file")" other 'it is right'
 gives 0 'restore --from takes the store of this machine' \
 	guard restore -n -y --from "$D" --at 1 README.md
 gives 0 'restore --from takes the named store' \
 	guard restore -y --from "$D" --machine "$theirs" --to "$T/o" \
-	"$T/m/home/work/file"
+	"$T/m/home/notes/file"
 cp -a "$T/m" "$T/clone"
-echo mine >"$T/m/home/work/file"
-echo clone >"$T/m/home/work/clone"
-on m guard snapshot -q "$T/m/home/work" >/dev/null
+echo mine >"$T/m/home/notes/file"
+echo clone >"$T/m/home/notes/clone"
+on m guard snapshot -q "$T/m/home/notes" >/dev/null
 gives 0 'the original of a clone backs up' on m guard backup "$D"
-rm "$T/m/home/work/clone"
+rm "$T/m/home/notes/clone"
 mkdir -p "$T/clone/home"
 clone() {
 	HOME=$T/m/home GUARD_HOME=$T/clone/state guard "$@"
 }
-echo clone >"$T/m/home/work/file"
-clone snapshot -q "$T/m/home/work" >/dev/null
+echo clone >"$T/m/home/notes/file"
+clone snapshot -q "$T/m/home/notes" >/dev/null
 gives 0 'a clone backs up' clone backup "$D"
 gives 0 'the original goes on' on m guard backup "$D"
 gives 0 'a clone goes on' clone backup "$D"
@@ -340,7 +340,7 @@ contents=$(recover p -n "$D" 2>/dev/null | sed 's/.* //' | sort -u |
 		[ "$chosen" != "$space" ] || continue
 		recover "r-$chosen" "$D" "$chosen" >/dev/null 2>&1
 		on "r-$chosen" guard restore -q -y --to "$T/r-$chosen/out" \
-			"$T/m/home/work/file" >/dev/null 2>&1
+			"$T/m/home/notes/file" >/dev/null 2>&1
 		cat "$T/r-$chosen/out/file"
 	done | sort | tr '\n' ' ')
 is "$contents" 'clone mine ' 'original and clone are both recovered'
@@ -357,13 +357,13 @@ guard pin --remove 2 >/dev/null 2>&1
 # --- two clones that back up at once ---
 # fork NAME: a snapshot of the machine, and its backup
 fork() {
-	echo "$1" >"$T/$1/home/work/file"
-	on "$1" guard snapshot -q "$T/$1/home/work" >/dev/null &&
+	echo "$1" >"$T/$1/home/notes/file"
+	on "$1" guard snapshot -q "$T/$1/home/notes" >/dev/null &&
 		on "$1" guard backup "$T/fork"
 }
-mkdir -p "$T/one/home/work" "$T/fork"
-echo one >"$T/one/home/work/file"
-on one guard snapshot -q "$T/one/home/work" >/dev/null
+mkdir -p "$T/one/home/notes" "$T/fork"
+echo one >"$T/one/home/notes/file"
+on one guard snapshot -q "$T/one/home/notes" >/dev/null
 gives 0 'a machine with a clone backs up' \
 	on one guard backup --passphrase-file "$T/pass" "$T/fork"
 cp -a "$T/one" "$T/two"
@@ -385,13 +385,13 @@ for n in 1 2; do
 	on "s$n" guard log --all >"$T/log$n" 2>&1
 done
 ok 'each chain has a snapshot of its own machine' sh -c \
-	"cat '$T/log1' '$T/log2' | grep -q '$T/one/home/work' &&
-	cat '$T/log1' '$T/log2' | grep -q '$T/two/home/work'"
+	"cat '$T/log1' '$T/log2' | grep -q '$T/one/home/notes' &&
+	cat '$T/log1' '$T/log2' | grep -q '$T/two/home/notes'"
 gives 0 'the backup before both needs no name' recover s --at 1 "$T/fork"
 for name in one two; do
 	gives 0 "restore --from of machine $name reads its own chain" \
 		on "$name" guard restore -y --from "$T/fork" --to "$T/$name/out" \
-		"$T/$name/home/work/file"
+		"$T/$name/home/notes/file"
 	is "$(cat "$T/$name/out/file")" "$name" "the file of $name is right"
 done
 gives 0 'verify calls both chains intact' on one guard verify "$T/fork"

@@ -37,7 +37,7 @@ tell() {
 }
 
 # settled: waits until the worker holds each file of the layer, as it does when
-# a file has been at rest; what it holds is copied before the next write.
+# a file has been at rest. Held files are copied before the next write.
 settled() {
 	n=0
 	while [ $n -lt 500 ]; do
