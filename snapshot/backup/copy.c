@@ -359,11 +359,16 @@ static uint64_t place_in_file(const struct unpack *u,
 	return n + (records ? records->len : 0);
 }
 
+static int target_dir(const struct unpack *u, const struct manifest_item *item)
+{
+	return item->kind == MANIFEST_SNAPSHOT ? u->snaps_fd
+	       : item->kind == MANIFEST_FILE   ? u->dir_fd
+					       : u->packs_fd;
+}
+
 static int open_target(const struct unpack *u, const struct manifest_item *item)
 {
-	int dir_fd = item->kind == MANIFEST_SNAPSHOT ? u->snaps_fd
-		     : item->kind == MANIFEST_FILE   ? u->dir_fd
-						     : u->packs_fd;
+	int dir_fd = target_dir(u, item);
 	bool pack = dir_fd == u->packs_fd;
 	int fd = openat(dir_fd, item->name,
 			O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
@@ -399,10 +404,6 @@ static bool is_cut(const struct unpack *u, const struct manifest_item *item)
 static void end_damaged(struct unpack *u, const struct manifest_item *item,
 			int fd, uint64_t len)
 {
-	int dir_fd = item->kind == MANIFEST_SNAPSHOT ? u->snaps_fd
-		     : item->kind == MANIFEST_FILE   ? u->dir_fd
-						     : u->packs_fd;
-
 	if (u->wanted)
 		return;
 	if (item->kind == MANIFEST_RECORDS)
@@ -411,11 +412,11 @@ static void end_damaged(struct unpack *u, const struct manifest_item *item,
 	    ftruncate(fd, (off_t)place_in_file(u, item, len)) == 0)
 		return;
 	if (item->kind != MANIFEST_INDEX)
-		(void)unlinkat(dir_fd, item->name, 0);
+		(void)unlinkat(target_dir(u, item), item->name, 0);
 }
 
 /* Copies one item out of its file, which r reads at its offset, and moves *at
- * behind it. -EBADMSG: the file is damaged. */
+ * behind it. 1: the file is damaged; err says how. */
 static int unpack_item(struct unpack *u, struct seal_reader *r,
 		       const struct manifest_item *item, uint64_t *at,
 		       struct err *err)
@@ -431,19 +432,15 @@ static int unpack_item(struct unpack *u, struct seal_reader *r,
 	while (done < len) {
 		uint64_t left = len - done;
 		size_t n = left < PIECE ? (size_t)left : PIECE, got, k;
-		int bad = 0;
 
 		/* The header of a pack is apart from its index. */
 		if (item->kind == MANIFEST_INDEX && done < HEADER_LEN &&
 		    n > HEADER_LEN - done)
 			n = (size_t)(HEADER_LEN - done);
-		if (seal_reader_read(r, u->bytes, n, &got, err) < 0)
-			bad = -err->num;
-		else if (got < n)
-			bad = fail(err, EBADMSG, "it is too short");
-		if (bad) {
+		if (seal_reader_read(r, u->bytes, n, &got, err) < 0 ||
+		    (got < n && fail(err, EBADMSG, "it is too short"))) {
 			end_damaged(u, item, fd, done);
-			return bad;
+			return 1;
 		}
 		if (fd_pwrite(fd, u->bytes, n, place_in_file(u, item, done)) <
 		    0)
@@ -461,7 +458,8 @@ static int unpack_item(struct unpack *u, struct seal_reader *r,
 	}
 	if (len == item->len && len >= 8 && get_le(last, 8) != item->check) {
 		end_damaged(u, item, -1, 0);
-		return fail(err, EBADMSG, "it has the content of another file");
+		(void)fail(err, EBADMSG, "it has the content of another file");
+		return 1;
 	}
 	if (fchmod(fd, 0400) < 0)
 		return fail_errno(err, "protect %s", text_quote(item->name));
@@ -501,6 +499,7 @@ static int unpack_file(struct unpack *u, const struct manifest_item **items,
 	char name[MANIFEST_NAME_LEN];
 	auto_close int fd = -1;
 	uint64_t at = 0;
+	bool damaged;
 	size_t i;
 	int got;
 
@@ -510,24 +509,29 @@ static int unpack_file(struct unpack *u, const struct manifest_item **items,
 		got = seal_reader_new(fd, u->c->place.key,
 				      kind_of_file(items[0]), u->c->place.space,
 				      &r, err);
+	if (got < 0 && !is_damage(got))
+		return got;
+	damaged = got < 0;
 	for (i = 0; i < count; i++) {
-		if (got >= 0)
-			got = skip_to(u, r, &at, items[i]->offset, err);
+		damaged = damaged ||
+			  skip_to(u, r, &at, items[i]->offset, err) < 0;
 		/* A pack without intact records does not exist. */
 		if (items[i]->kind == MANIFEST_INDEX && is_cut(u, items[i]) &&
 		    !fd_exists(u->packs_fd, items[i]->name))
 			continue;
-		if (got >= 0)
+		if (!damaged) {
 			got = unpack_item(u, r, items[i], &at, err);
-		else if (items[i]->kind == MANIFEST_RECORDS)
+			if (got < 0)
+				return got;
+			damaged = got;
+		} else if (items[i]->kind == MANIFEST_RECORDS) {
 			end_damaged(u, items[i], -1, 0);
-		if (got < 0 && !is_damage(got))
-			return got;
-		if (got < 0)
+		}
+		if (damaged)
 			report_fault(u, items[i], err->text);
 		/* Another content in the file says nothing about the next. */
-		if (got < 0 && at == items[i]->offset + items[i]->len)
-			got = 0;
+		if (at == items[i]->offset + items[i]->len)
+			damaged = false;
 	}
 	return 0;
 }
@@ -1058,8 +1062,8 @@ static int find_complete(const struct manifest_place *place,
 	return 0;
 }
 
-/* Fills in what the manifests from `first` on need. Only the newest must be
- * readable: nothing recovers a damaged one. */
+/* Lists the files that the manifests from `first` on need. Only the newest must
+ * be readable: nothing recovers a damaged one. */
 static int list_kept(const struct manifest_place *place,
 		     const struct manifest_names *names, size_t first,
 		     struct names *ret_files, struct names *ret_manifests,

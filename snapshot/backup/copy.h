@@ -1,9 +1,9 @@
 /*
  * Reads the stores in a destination: lists them, makes stores of them again,
- * checks them, and deletes what no backup needs that is to be kept.
+ * checks them, and deletes old backups.
  *
- * One changed byte or one missing file costs what is in that file alone: the
- * rest is unpacked, and the damage is reported object by object.
+ * One changed byte or one missing file costs the content of that file alone:
+ * the rest is unpacked, and the damage is reported object by object.
  */
 #ifndef GUARD_SNAPSHOT_BACKUP_COPY_H
 #define GUARD_SNAPSHOT_BACKUP_COPY_H

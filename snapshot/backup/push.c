@@ -67,14 +67,14 @@ struct push {
 	struct push_result *ret;
 	struct manifest_place place;
 	int local_fd;
-	/* The local list: what the destination has. */
+	/* The local list of all that the destination has. */
 	struct manifest_name last; /* number 0: no backup so far */
 	struct manifest_items items;
 	struct stamps stamps; /* sorted by name */
 	struct names covered; /* packs whose objects are in other packs there */
-	uint64_t
-		times[3]; /* of packs/, snaps/, pins when nothing was missing */
-	/* Of this backup. */
+	/* The times of packs/, snaps/ and pins when nothing was missing. */
+	uint64_t times[3];
+	/* The present backup. */
 	bool complete;
 	uint64_t now_times[3];
 	struct stamps now_stamps;
@@ -246,8 +246,8 @@ static void forget_list(struct push *p)
 	p->last = (struct manifest_name){0};
 }
 
-/* Adds the items of the journal, which a killed backup has left. new_space:
- * takes over its namespace. */
+/* Adds the items of the journal, which a killed backup has left. any_space:
+ * takes over its namespace; else a journal of another one is ignored. */
 static int read_journal(struct push *p, bool any_space, bool *ret_found,
 			struct err *err)
 {
@@ -309,10 +309,12 @@ static int write_journal(struct push *p, const struct manifest_items *sent,
 	return 0;
 }
 
+/* A dry run leaves it to the next backup. */
 static void remove_journal(struct push *p)
 {
 	fd_close(&p->journal_fd);
-	(void)unlinkat(p->local_fd, "journal", 0);
+	if (!p->o->dry_run)
+		(void)unlinkat(p->local_fd, "journal", 0);
 }
 
 /* --- the namespace --- */
@@ -478,7 +480,12 @@ static int check_newest(struct push *p, struct err *err)
 		manifest_items_advance(&p->items, &m);
 		p->last = *other;
 		memset(p->times, 0, sizeof(p->times));
-		remove_journal(p);
+		/* Without the journal only the list shows that the manifest is
+		 * this machine's. */
+		if (!p->o->dry_run)
+			got = save_list(p, err);
+		if (got == 0)
+			remove_journal(p);
 		p->complete = false;
 		seen = true;
 		foreign = 0;
@@ -523,17 +530,17 @@ static int find_place(struct push *p, struct err *err)
 		return -err->num;
 	if (!known && !resumed)
 		return find_space(p, err);
-	/* The next manifest names what is only in the journal. */
+	/* The next manifest must name the items of the journal, too. */
 	p->complete = resumed;
 	p->ret->new_space = !known;
 	if (check_newest(p, err) < 0)
 		return -err->num;
-	return resumed || fd_exists(p->local_fd, "damaged")
+	return p->complete || fd_exists(p->local_fd, "damaged")
 		       ? drop_absent(p, err)
 		       : 0;
 }
 
-/* --- what is missing there --- */
+/* --- the items that the destination lacks --- */
 
 static uint64_t time_of(const struct timespec *t)
 {
@@ -1026,7 +1033,7 @@ static void count_outgoing(struct push *p)
 			p->total += lists[k]->items[i].item.len;
 }
 
-/* A damaged key in the state would seal files that nobody can open. */
+/* Files that a damaged key of the state seals could never be opened. */
 static int check_key(struct push *p, struct err *err)
 {
 	AUTO(buf) struct buf root = {0};

@@ -1,13 +1,13 @@
 /*
- * Writes what a destination lacks of a store: packs, then snapshots and
- * indexes, then a manifest. Reads the store, never changes it.
+ * Completes a destination: writes the packs of a store that it lacks, then
+ * snapshots and indexes, then a manifest. Reads the store, never changes it.
  *
  * Small packs are bundled, 4 MiB at most, so that a backup is few files. A pack
  * that a prune wrote again is not sent when all its objects are in packs of the
  * destination.
  *
  * `local` is a directory of the user's state for this destination: its lock,
- * and the list of what the destination has (a cache: when it is lost the
+ * and the list of the files in the destination (a cache: when it is lost the
  * destination's manifests are read). When the newest manifest of the
  * destination is not the one in the list, another machine with the same store
  * (a clone) writes there: this one begins a namespace of its own.

@@ -26,6 +26,8 @@ static char *sub(struct box *box, const char *name)
 	return path;
 }
 
+static bool dry_run;
+
 static int try_push(struct box *box, const char *local, bool complete,
 		    struct push_result *ret, struct err *err)
 {
@@ -35,6 +37,7 @@ static int try_push(struct box *box, const char *local, bool complete,
 	auto_close int local_fd = fd_open_dir(AT_FDCWD, list);
 	AUTO(store) struct store *s = NULL;
 	struct push_options o = {
+		.dry_run = dry_run,
 		.complete = complete,
 		.home = "/home/x",
 		.state_fd = local_fd,
@@ -302,6 +305,52 @@ static void test_a_killed_first_backup_goes_on(void **state)
 	calls_unsynced = false;
 }
 
+/* The contents of the local directory. */
+static void local_bytes(struct box *box, struct buf *to)
+{
+	auto_free char *command = mem_printf(
+		"cd %s/local && for f in *; do echo $f; cksum <$f; done",
+		box->dir);
+	FILE *in = popen(command, "re");
+	char line[512];
+
+	while (fgets(line, sizeof(line), in))
+		buf_add_text(to, line);
+	assert_int_equal(pclose(in), 0);
+}
+
+/* A dry run writes nothing, also behind a kill at any call, and the backup
+ * after it goes on in the same namespace. So does one that is killed in turn.
+ */
+static void test_dry_runs_and_second_kills_lose_no_namespace(void **state)
+{
+	struct box *box = *state;
+	bool killed = true;
+	unsigned int n;
+
+	calls_unsynced = true;
+	some_files(box, 1);
+	(void)push_now(box, "local");
+	for (n = 1; killed; n++) {
+		AUTO(buf) struct buf before = {0}, after = {0};
+
+		some_files(box, 10 * n);
+		killed = push_killed_at(box, n, n % 2);
+		local_bytes(box, &before);
+		dry_run = true;
+		(void)push_now(box, "local");
+		dry_run = false;
+		local_bytes(box, &after);
+		assert_true(buf_same(&before, &after));
+		some_files(box, 10 * n + 5);
+		(void)push_killed_at(box, 3 + n / 2 % 6, !(n % 2));
+		assert_false(push_now(box, "local").new_space);
+		assert_int_equal(count_there(box, "/root-"), 2);
+	}
+	check_copy(box, 0);
+	calls_unsynced = false;
+}
+
 static void test_a_lost_list_is_made_from_the_manifests(void **state)
 {
 	struct box *box = *state;
@@ -446,7 +495,7 @@ static void test_a_prune_sends_hardly_anything_again(void **state)
 	some_files(box, 7);
 	(void)push_now(box, "local");
 	check_copy(box, 0);
-	/* A complete backup sends what is covered. */
+	/* A complete backup sends the covered packs. */
 	r = (struct push_result){0};
 	ok(try_push(box, "local", true, &r, &err));
 	sent = r.bytes;
@@ -855,6 +904,7 @@ int main(void)
 		TEST(a_kill_anywhere_sends_one_file_twice_at_most),
 		TEST(an_interrupted_backup_goes_on_pack_by_pack),
 		TEST(a_killed_first_backup_goes_on),
+		TEST(dry_runs_and_second_kills_lose_no_namespace),
 		TEST(a_lost_list_is_made_from_the_manifests),
 		TEST(numbers_go_on_behind_hidden_manifests),
 		TEST(clones_do_not_overwrite_each_other),
