@@ -493,6 +493,12 @@ static int prune(struct backup_command *x, const char *path, struct err *err)
 	got = backups_send(&x->c->state, x->b, x->c->store, &x->d,
 			   x->settings.backup_command, &options, &r, err);
 	progress_end();
+	/* Where it is full, the deletion of old ones makes room for a new one.
+	 */
+	if (got == -ENOSPC || got == -EDQUOT) {
+		output_warn("%s", err->text);
+		return prune_destination(x, local, x->b->space, err);
+	}
 	return got < 0 ? got : prune_destination(x, local, r.space, err);
 }
 

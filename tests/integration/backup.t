@@ -184,6 +184,22 @@ rm /small/fill
 gives 0 'the next backup continues' \
 	guard backup /small/usb --passphrase-file "$pass"
 is "$(find /small/usb -name '*.tmp-*')" '' 'no temporary file is left'
+change pruned
+gives 0 'a second backup to a small disk' guard backup /small/usb
+head -c 170000000 /dev/zero >/small/fill 2>"$T/full"
+cat >"$T/script" <<END
+< passphrase, or words
+> correct horse\r
+< No space left on device
+< delete them for good?
+> y\r
+< ) deleted
+end 0
+END
+gives 0 '--prune makes room on a full disk' "$tools/pty" "$T/script" \
+	guard backup --prune /small/usb --keep-last 1
+rm /small/fill
+gives 0 'the next backup has room' guard backup /small/usb
 
 # --- guard-copy is lost ---
 cp "$usb/guard-copy" "$T/guard-copy"
