@@ -1,6 +1,7 @@
 #include "snapshot/backup/seal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdbool.h>
@@ -102,6 +103,9 @@ static int write_bytes(struct seal_writer *w, const void *data, size_t len,
 {
 	if (fd_write(w->fd, data, len) < 0)
 		return fail_errno(err, "write a sealed file");
+	/* The disk writes while the next frame is sealed. */
+	(void)sync_file_range(w->fd, (off_t)w->written, (off_t)len,
+			      SYNC_FILE_RANGE_WRITE);
 	(void)lib.crypto_generichash_update(&w->hash, data, len);
 	w->written += len;
 	return 0;

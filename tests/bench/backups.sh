@@ -58,7 +58,7 @@ row_backup_again() {
 	touch "$base/stamp"
 	(cd "$tree" && measure 21 30 -w 2 \
 		status sh -c "'$guard' status >/dev/null" ';;' \
-		nothing sh -c "$backup '$copies'")
+		nothing sh -c "'$guard' backup -q -y '$copies' >/dev/null")
 	line backup-again "guard status" status
 	line backup-again "guard backup, nothing new" nothing status status 3
 	fact backup-again "  entries written in the copy" \
