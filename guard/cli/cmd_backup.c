@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -263,6 +264,15 @@ static void report_backup(struct backup_command *x, const struct push_result *r,
 		jsonout_text(object, "error", error);
 }
 
+static bool is_on_store_disk(const struct backup_command *x)
+{
+	struct stat store, destination;
+
+	return fstat(x->c->state.fd, &store) == 0 &&
+	       fstat(x->d.fd, &destination) == 0 &&
+	       store.st_dev == destination.st_dev;
+}
+
 /* 1: backup-command has failed. */
 static int send_and_report(struct backup_command *x, struct err *err)
 {
@@ -286,6 +296,11 @@ static int send_and_report(struct backup_command *x, struct err *err)
 	if (*x->words)
 		text = from_copy_promise_text(promise);
 	report_backup(x, &r, got ? err->text : NULL, text);
+	if (*x->words && !x->settings.backup_command && is_on_store_disk(x))
+		output_warn("%s is on the same disk as guard's store: the loss "
+			    "of that disk loses both, unless a program carries "
+			    "the backups elsewhere",
+			    text_quote(x->d.path));
 	if (*x->words)
 		return try_sheet(x, err) < 0 ? -err->num : got;
 	if (x->b->untried && x->o->count && isatty(STDIN_FILENO) &&
@@ -301,6 +316,7 @@ static int back_up(struct backup_command *x, const char *path, struct err *err)
 {
 	int got = context_store(x->c, STORE_READ, err);
 	unsigned char key[SEAL_KEY_LEN];
+	struct backup *known;
 	struct err why;
 
 	if (got == 0)
@@ -327,6 +343,9 @@ static int back_up(struct backup_command *x, const char *path, struct err *err)
 			got = -why.num;
 		}
 	}
+	known = x->b ? x->b : backups_find(&x->known, path);
+	if (got && known && !x->o->dry_run)
+		backups_note_failure(&x->c->state, known, err);
 	if (got < 0 && x->array)
 		jsonout_text(add_object(x, path, false), "error", err->text);
 	destination_free(&x->d);

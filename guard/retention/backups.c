@@ -398,12 +398,20 @@ static bool change_record(struct record *r, const char *key, const char *value)
 	return true;
 }
 
-static void note_failure(int dir, struct record *r, const char *text)
+void backups_note_failure(const struct state *state, const struct backup *b,
+			  const struct err *why)
 {
+	AUTO(record) struct record r = {0};
 	struct err ignored;
+	auto_close int dir = backups_open_dir(state, b->id, &ignored);
+	auto_close int lock =
+		dir < 0 ? -1 : lock_take(dir, LOCK, true, false, &ignored);
 
-	if (change_record(r, "failure", text))
-		(void)record_save(dir, RECORD, RECORD_KIND, 1, r,
+	/* A backup that is running notes its own end. */
+	if (lock >= 0 &&
+	    record_load(dir, RECORD, RECORD_KIND, 1, &r, &ignored) == 0 &&
+	    change_record(&r, "failure", why->text))
+		(void)record_save(dir, RECORD, RECORD_KIND, 1, &r,
 				  ATOMIC_DURABLE, &ignored);
 }
 
@@ -537,10 +545,7 @@ static int finish_backup(int dir, struct record *r, const struct destination *d,
 	if (changed && record_save(dir, RECORD, RECORD_KIND, 1, r,
 				   ATOMIC_DURABLE, err) < 0)
 		return -err->num;
-	if (!unsent.count || run_backup_command(dir, d, command, err) == 0)
-		return 0;
-	note_failure(dir, r, err->text);
-	return 1;
+	return unsent.count && run_backup_command(dir, d, command, err) < 0;
 }
 
 int backups_send(const struct state *state, const struct backup *b,
@@ -571,8 +576,6 @@ int backups_send(const struct state *state, const struct backup *b,
 		got = push_store(store, d, b->key, dir, &options, ret, err);
 	if (got == 0 && !o->dry_run)
 		got = finish_backup(dir, &r, d, command, ret, err);
-	if (got < 0 && !o->dry_run)
-		note_failure(dir, &r, err->text);
 	return got;
 }
 
@@ -586,12 +589,9 @@ static void send_in_background(const struct state *state,
 	const struct push_options options = {0};
 	AUTO(push_result) struct push_result result = {0};
 	AUTO(buf) struct buf keyfile = {0};
-	AUTO(record) struct record r = {0};
 	AUTO(store) struct store *store = NULL;
-	auto_close int dir = -1;
 	struct backup *b = NULL;
-	struct err err, ignored;
-
+	struct err err;
 	int got = backups_open(known, path, &d, &keyfile, &b, &err);
 
 	if (got == 0 && !b)
@@ -605,14 +605,9 @@ static void send_in_background(const struct state *state,
 		got = backups_send(state, b, store, &d, command, &options,
 				   &result, &err);
 	destination_free(&d);
-	/* backups_send() has noted the others. */
-	if (got == 0 || store)
-		return;
 	b = b ? b : backups_find(known, path);
-	dir = b ? backups_open_dir(state, b->id, &ignored) : -1;
-	if (dir >= 0 &&
-	    record_load(dir, RECORD, RECORD_KIND, 1, &r, &ignored) == 0)
-		note_failure(dir, &r, err.text);
+	if (got && b)
+		backups_note_failure(state, b, &err);
 }
 
 static void run_in_background(struct state *state)

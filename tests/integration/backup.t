@@ -70,6 +70,7 @@ gives 0 'the first backup sends all' \
 	guard backup "$usb" --passphrase-file "$pass"
 says "$err" "backup 1 in '$usb': 1 snapshot in "
 says "$err" 'plain: '
+says "$err" "'$usb' is on the same disk as guard's store"
 words=$(sheet "$out")
 is "$(echo "$words" | wc -w)" 9 'the recovery sheet has nine words'
 ok 'and the number of the backup' grep -q '^	backup  *1, ' "$out"
@@ -125,6 +126,8 @@ gives 1 'a failed one is in the JSON' guard backup --json
 ok 'with its error' grep -q '"error": "destination ' "$out"
 gives 1 'one that is missing fails' guard backup
 says "$err" "$usb"
+guard doctor >"$out"
+says "$out" "'$usb'; the last one failed: destination '$usb'"
 mkdir "$usb"
 gives 1 'a disk that is not mounted gets no files' guard backup
 says "$err" "'$usb' has no file guard-copy: mount its disk"

@@ -13,6 +13,15 @@ says "$out" 'guard run works here'
 says "$out" 'fence'
 gives 0 'doctor --json ends with 0 where runs work' guard doctor --json
 says "$out" '"usable": true'
+if [ "$(stat -c %d "$HOME")" = "$(stat -c %d "$state")" ]; then
+	guard doctor >"$out"
+	silent "$out" 'backup'
+	touch -d '8 days ago' "$state/last-hint"
+	guard doctor >"$out"
+	says "$out" 'guard backup DIR, on another disk'
+	guard doctor --json >"$out"
+	says "$out" 'guard backup DIR, on another disk'
+fi
 gives 2 'doctor with an operand is refused' guard doctor now
 
 # --- a missing layer of protection ---
