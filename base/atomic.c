@@ -5,9 +5,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -30,6 +32,24 @@ static char *make_temp_name(const char *path)
 
 	return mem_printf("%.*s.%s.%d.tmp", (int)(name - path), path, name,
 			  (int)getpid());
+}
+
+int atomic_clear(int dirfd, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(dirfd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		size_t len = strlen(name);
+
+		if (name[0] == '.' && len > 4 &&
+		    strcmp(name + len - 4, ".tmp") == 0)
+			(void)unlinkat(dirfd, name, 0);
+	}
+	return 0;
 }
 
 /* Creates a new file; a file that a killed process left under this name is

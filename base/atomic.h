@@ -32,6 +32,10 @@ int atomic_write_parts(int dirfd, const char *name, const struct iovec *parts,
 		       size_t count, mode_t mode, enum atomic_durability how,
 		       struct err *err);
 
+/* Removes the temporary files of killed processes from a directory into which
+ * no other process writes now. */
+int atomic_clear(int dirfd, struct err *err);
+
 /* A file that appears complete or not at all, written piece by piece:
  * atomic_begin(), write to fd, atomic_publish(), atomic_file_free(). A file
  * that is freed before it was published is removed. */

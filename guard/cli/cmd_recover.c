@@ -36,7 +36,7 @@ static int remove_empty_store(struct context *c, struct err *err)
 			    "and GUARD_HOME=/some/path guard recover DIR "
 			    "makes a store elsewhere",
 			    text_quote(c->state.store_path));
-	return dirtree_remove(c->state.fd, "store", err);
+	return dirtree_remove_aside(c->state.fd, "store", err);
 }
 
 /* Snapshots of directories in the old home become snapshots of directories in
@@ -108,7 +108,7 @@ static int choose_home(const struct from_copy *f, const char *into, char **ret,
 /* The store is made in the trash, so that no other command finds a part of
  * one; the same call after a crash continues there. */
 static int recover_store(struct from_copy *f, const struct options *o,
-			 uint64_t *ret_faults, struct err *err)
+			 uint64_t number, uint64_t *ret_faults, struct err *err)
 {
 	const struct state *state = &f->c->state;
 	const struct copy_source *s = f->source;
@@ -117,8 +117,8 @@ static int recover_store(struct from_copy *f, const struct options *o,
 		.progress = progress_show_bytes,
 	};
 	auto_free char *space = manifest_space_path(s->space, "");
-	auto_free char *name = mem_printf("%" PRId64 "-recover-%s-%lu", s->time,
-					  space, o->backup);
+	auto_free char *name = mem_printf("%" PRId64 "-recover-%s-%" PRIu64,
+					  s->time, space, number);
 	auto_free char *dir = mem_printf("%s/trash/%s", state->path, name);
 	auto_free char *format = path_join(dir, "FORMAT"), *home = NULL;
 	auto_free char *pins = NULL;
@@ -137,6 +137,12 @@ static int recover_store(struct from_copy *f, const struct options *o,
 	if (got < 0)
 		return from_copy_damage(err);
 	if (home && move_home(dir, s->home, home, err) < 0)
+		return -err->num;
+	/* Noted before the store exists: where it exists, the same call is
+	 * refused. */
+	if (backups_remember(state, &f->destination, f->key, err) < 0 ||
+	    backups_note_recovered(state, &f->destination, s->space, number,
+				   err) < 0)
 		return -err->num;
 	/* A directory that moves to another one must be writable. Pins are a
 	 * file of the state; a backup without pins has none. */
@@ -175,13 +181,10 @@ static int recover(struct from_copy *f, const struct options *o,
 	lock = lock_take(c->state.fd, "recover.lock", true, false, err);
 	if (lock < 0 || remove_empty_store(c, err) < 0 ||
 	    from_copy_open(f, c, dir, o->passphrase_file, err) < 0 ||
-	    from_copy_choose(f, machine, o->backup, err) < 0 ||
-	    recover_store(f, o, &faults, err) < 0)
+	    from_copy_choose(f, machine, o->backup, err) < 0)
 		return -err->num;
 	number = o->backup ? o->backup : f->source->newest.number;
-	if (backups_remember(&c->state, &f->destination, f->key, err) < 0 ||
-	    backups_note_recovered(&c->state, &f->destination, f->source->space,
-				   number, err) < 0)
+	if (recover_store(f, o, number, &faults, err) < 0)
 		return -err->num;
 	state_log(&c->state, "recover", "from", f->destination.path, "host",
 		  f->source->host, NULL);

@@ -609,6 +609,8 @@ static int make_dirs(struct unpack *u, const char *dir, struct err *err)
 	if (fd_exists(u->dir_fd, "FORMAT"))
 		return fail(err, EEXIST, "%s is a store already",
 			    text_quote(dir));
+	if (atomic_clear(u->dir_fd, err) < 0)
+		return -err->num;
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		if (mkdirat(u->dir_fd, names[i], 0700) < 0 && errno != EEXIST)
 			return fail_errno(err, "create %s in %s", names[i],
@@ -634,14 +636,16 @@ static int finish_store(struct unpack *u, const struct buf *root,
 	    atomic_write(u->dir_fd, "lock", "", 0, 0600, ATOMIC_NO_SYNC, err) <
 		    0)
 		return -err->num;
-	if (fchmod(u->packs_fd, 0500) < 0 || fchmod(u->snaps_fd, 0500) < 0 ||
-	    syncfs(u->dir_fd) < 0)
+	if (syncfs(u->dir_fd) < 0)
 		return fail_errno(err, "sync the store");
 	if (atomic_write(u->dir_fd, "FORMAT", root->data + SECRET_LEN,
 			 root->len - SECRET_LEN, 0400, ATOMIC_DURABLE, err) < 0)
 		return -err->num;
-	return fchmod(u->dir_fd, 0500) < 0 ? fail_errno(err, "close the store")
-					   : 0;
+	/* Later than FORMAT: without it the next call writes there again. */
+	return fchmod(u->packs_fd, 0500) < 0 || fchmod(u->snaps_fd, 0500) < 0 ||
+			       fchmod(u->dir_fd, 0500) < 0
+		       ? fail_errno(err, "close the store")
+		       : 0;
 }
 
 static void unpack_free(struct unpack *u)

@@ -237,26 +237,6 @@ static int has_packs_or_snaps(int fd, struct err *err)
 	return 0;
 }
 
-/* Removes the files of a process that was killed while it created the store;
- * some contain a secret. */
-static int remove_unfinished_store(int fd, struct err *err)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	size_t i;
-
-	if (dirlist_read(fd, &list, err) < 0)
-		return -err->num;
-	for (i = 0; i < list.count; i++) {
-		const char *name = list.items[i].name;
-		size_t len = strlen(name);
-
-		if (name[0] == '.' && len > 4 &&
-		    strcmp(name + len - 4, ".tmp") == 0)
-			(void)unlinkat(fd, name, 0);
-	}
-	return 0;
-}
-
 static int format_missing(struct err *err)
 {
 	return fail(err, EBADMSG,
@@ -289,8 +269,8 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 			return fail_errno(err, "create directory %s",
 					  text_quote(dirs[i].name));
 	}
-	if (remove_unfinished_store(fd, err) < 0 ||
-	    write_new_secrets(fd, secret, err) < 0)
+	/* Some contain a secret. */
+	if (atomic_clear(fd, err) < 0 || write_new_secrets(fd, secret, err) < 0)
 		return -err->num;
 	/* The lock file must exist before the directory gets mode 0500. */
 	lock = lock_take(fd, "commit.lock", true, true, err);
