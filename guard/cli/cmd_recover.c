@@ -116,7 +116,7 @@ static int recover_store(struct from_copy *f, const struct options *o,
 		.fault = from_copy_fault,
 		.progress = progress_show_bytes,
 	};
-	auto_free char *space = manifest_space_path(s->space, "");
+	auto_free char *space = manifest_space_path(s->space, SEAL_ROOT);
 	auto_free char *name = mem_printf("%" PRId64 "-recover-%s-%" PRIu64,
 					  s->time, space, number);
 	auto_free char *dir = mem_printf("%s/trash/%s", state->path, name);

@@ -211,7 +211,7 @@ static void report_hidden(const struct from_copy *f, struct verify_command *v)
 			newest = f->sources.items[i].newest.number;
 	if (!f->own || newest >= f->own->number)
 		return;
-	space = manifest_space_path(f->own->space, "");
+	space = manifest_space_path(f->own->space, SEAL_ROOT);
 	print_backup_fault(
 		v, space, "the newest backups are missing",
 		text_printf("number %" PRIu64 " was the last", f->own->number));

@@ -91,12 +91,9 @@ static bool is_forked(const struct from_copy *f, const struct copy_source *s)
 
 char *from_copy_name(const struct from_copy *f, const struct copy_source *s)
 {
-	return is_forked(f, s)
-		       ? manifest_space_path(
-				 s->space,
-				 text_printf("/%s",
-					     text_hex(s->newest.hash, 4)))
-		       : manifest_space_path(s->space, "");
+	return is_forked(f, s) ? manifest_path(s->space, SEAL_ROOT,
+					       text_hex(s->newest.hash, 4))
+			       : manifest_space_path(s->space, SEAL_ROOT);
 }
 
 void from_copy_list(const struct from_copy *f, FILE *to)

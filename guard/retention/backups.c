@@ -174,7 +174,7 @@ static int read_one_keyfile(const struct destination *d, const char *name,
 			    unsigned char ret_id[KEYFILE_ID_LEN],
 			    struct err *err)
 {
-	auto_close int fd = destination_read(d, "", name, err);
+	auto_close int fd = destination_read(d, name, err);
 
 	buf_clear(ret);
 	if (fd < 0)
@@ -236,7 +236,7 @@ int backups_write_keyfile(struct destination *d, const struct buf *bytes,
 		if (got == 0)
 			continue;
 		if (got == -EBADMSG)
-			got = destination_delete(d, "", name, err);
+			got = destination_delete(d, name, err);
 		if ((got < 0 && got != -ENOENT) ||
 		    write_one_keyfile(d, name, bytes, err) < 0)
 			return -err->num;
@@ -283,7 +283,7 @@ int backups_note_recovered(const struct state *state,
 			   const unsigned char space[SEAL_SPACE_LEN],
 			   uint64_t number, struct err *err)
 {
-	auto_free char *space_name = manifest_space_path(space, "");
+	auto_free char *space_name = manifest_space_path(space, SEAL_ROOT);
 	auto_free char *text = mem_printf("%" PRIu64, number);
 	unsigned char id[KEYFILE_ID_LEN];
 	AUTO(buf) struct buf keyfile = {0};
@@ -347,7 +347,8 @@ static struct backup *find_by_files(const struct backups *b,
 
 	for (i = 0; i < b->count; i++) {
 		struct backup *item = &b->items[i];
-		auto_free char *space = manifest_space_path(item->space, "");
+		auto_free char *space =
+			manifest_space_path(item->space, SEAL_ROOT);
 
 		if (item->number && item->keyfile.len &&
 		    fd_exists(d->fd, space))
@@ -420,21 +421,21 @@ static int list_all_paths(const struct destination *d,
 			  const unsigned char space[SEAL_SPACE_LEN],
 			  struct names *to, struct err *err)
 {
-	static const char *const parts[] = {"", "/p", "/s", "/c"};
-	size_t i, k;
+	enum seal_kind kind;
+	size_t i;
 
 	names_add(to, KEYFILE_NAME);
 	names_add(to, KEYFILE_SECOND);
-	for (i = 0; i < ARRAY_SIZE(parts); i++) {
-		auto_free char *dir = manifest_space_path(space, parts[i]);
+	for (kind = SEAL_ROOT; kind <= SEAL_MANIFEST; kind++) {
+		auto_free char *dir = manifest_space_path(space, kind);
 		AUTO(dirlist) struct dirlist list = {0};
 
 		if (destination_list(d, dir, &list, err) < 0)
 			return -err->num;
-		for (k = 0; k < list.count; k++)
-			if (list.items[k].type == DT_REG)
+		for (i = 0; i < list.count; i++)
+			if (list.items[i].type == DT_REG)
 				*VEC_ADD(to) =
-					path_join(dir, list.items[k].name);
+					path_join(dir, list.items[i].name);
 	}
 	return 0;
 }
@@ -524,7 +525,7 @@ static int finish_backup(int dir, struct record *r, const struct destination *d,
 			 struct err *err)
 {
 	auto_free char *number = mem_printf("%" PRIu64, pushed->number);
-	auto_free char *space = manifest_space_path(pushed->space, "");
+	auto_free char *space = manifest_space_path(pushed->space, SEAL_ROOT);
 	auto_close int success =
 		openat(dir, SUCCESS,
 		       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);

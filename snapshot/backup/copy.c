@@ -286,32 +286,11 @@ struct unpack {
 	unsigned char *bytes; /* PIECE */
 };
 
-static enum seal_kind kind_of_file(const struct manifest_item *item)
-{
-	return item->kind == MANIFEST_ROOT	? SEAL_ROOT
-	       : item->kind == MANIFEST_RECORDS ? SEAL_PACKS
-						: SEAL_META;
-}
-
-static char *file_dir(const struct copy_store *c,
-		      const struct manifest_item *item)
-{
-	enum seal_kind kind = kind_of_file(item);
-
-	return manifest_space_path(c->place.space, kind == SEAL_PACKS  ? "/p"
-						   : kind == SEAL_META ? "/s"
-								       : "");
-}
-
 static void report_fault(struct unpack *u, const struct manifest_item *item,
 			 const char *why)
 {
-	auto_free char *dir = file_dir(u->c, item);
-	char name[MANIFEST_NAME_LEN];
-	auto_free char *path = NULL;
+	auto_free char *path = manifest_object_path(&u->c->place, item);
 
-	manifest_object_name(item, name);
-	path = mem_printf("%s/%s", dir, name);
 	u->faults++;
 	if (u->o->fault)
 		u->o->fault(u->o->arg, path, item->name, why);
@@ -494,21 +473,20 @@ static bool is_damage(int got)
 static int unpack_file(struct unpack *u, const struct manifest_item **items,
 		       size_t count, struct err *err)
 {
-	auto_free char *dir = file_dir(u->c, items[0]);
+	const struct manifest_place *place = &u->c->place;
+	auto_free char *path = manifest_object_path(place, items[0]);
 	AUTO(seal_reader) struct seal_reader *r = NULL;
-	char name[MANIFEST_NAME_LEN];
 	auto_close int fd = -1;
 	uint64_t at = 0;
 	bool damaged;
 	size_t i;
 	int got;
 
-	manifest_object_name(items[0], name);
-	got = fd = destination_read(u->c->place.destination, dir, name, err);
+	got = fd = destination_read(place->destination, path, err);
 	if (got >= 0)
-		got = seal_reader_new(fd, u->c->place.key,
-				      kind_of_file(items[0]), u->c->place.space,
-				      &r, err);
+		got = seal_reader_new(fd, place->key,
+				      manifest_seal_kind(items[0]),
+				      place->space, &r, err);
 	if (got < 0 && !is_damage(got))
 		return got;
 	damaged = got < 0;
@@ -894,18 +872,17 @@ static uint64_t sealed_len(uint64_t content)
 	       (content / SEAL_FRAME_LEN + 1) * SEAL_FRAME_ADDS;
 }
 
-static int check_file(struct unpack *u, const struct manifest_item *last,
-		      bool read_data, uint64_t *ret_len, struct err *err)
+static int check_file(const struct copy_store *c,
+		      const struct manifest_item *last, bool read_data,
+		      uint64_t *ret_len, struct err *err)
 {
-	auto_free char *dir = file_dir(u->c, last);
-	char name[MANIFEST_NAME_LEN];
+	const struct manifest_place *place = &c->place;
+	auto_free char *path = manifest_object_path(place, last);
+	auto_close int fd = destination_read(place->destination, path, err);
 	unsigned char hash[SEAL_HASH_LEN];
 	uint64_t len;
 	struct stat st;
-	auto_close int fd = -1;
 
-	manifest_object_name(last, name);
-	fd = destination_read(u->c->place.destination, dir, name, err);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
@@ -965,7 +942,7 @@ int copy_verify(struct copy_store *c, const struct copy_verify_options *o,
 		    memcmp(list[i]->object, list[i + 1]->object,
 			   SEAL_HASH_LEN) == 0)
 			continue;
-		got = check_file(&u, list[i], read_data, &len, err);
+		got = check_file(c, list[i], read_data, &len, err);
 		if (got < 0 && !is_damage(got))
 			return got;
 		for (k = first; got < 0 && k <= i; k++)
@@ -1005,21 +982,22 @@ static void keep_names(struct names *to, const struct manifest_items *items)
 }
 
 /* Whether a name in one of the directories is of guard. */
-static bool is_own_name(const char *sub, const char *name)
+static bool is_own_name(enum seal_kind kind, const char *name)
 {
 	size_t hex = 2 * SEAL_HASH_LEN, len = strlen(name);
 
-	return strcmp(sub, "") == 0 ? strncmp(name, "root-", 5) == 0
-	       : strcmp(sub, "/c") == 0
-		       ? len > hex && name[len - hex - 1] == '-'
-		       : len == hex;
+	return kind == SEAL_ROOT       ? strncmp(name, "root-", 5) == 0
+	       : kind == SEAL_MANIFEST ? len > hex && name[len - hex - 1] == '-'
+				       : len == hex;
 }
 
-static int delete_others(struct destination *d, const char *dir,
-			 const char *sub, const struct names *keep,
+static int delete_others(struct destination *d,
+			 const struct manifest_place *place,
+			 enum seal_kind kind, const struct names *keep,
 			 bool dry_run, struct copy_prune_result *ret,
 			 uint64_t *ret_count, struct err *err)
 {
+	auto_free char *dir = manifest_space_path(place->space, kind);
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
 
@@ -1027,20 +1005,21 @@ static int delete_others(struct destination *d, const char *dir,
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
+		auto_free char *path = path_join(dir, name);
 		auto_close int fd = -1;
 		struct stat st;
 
-		if (list.items[i].type != DT_REG || !is_own_name(sub, name) ||
+		if (list.items[i].type != DT_REG || !is_own_name(kind, name) ||
 		    (keep->count &&
 		     bsearch(&name, keep->items, keep->count, sizeof(char *),
 			     sorted_compare_texts)))
 			continue;
-		fd = destination_read(d, dir, name, err);
+		fd = destination_read(d, path, err);
 		if (fd == -ENOENT)
 			continue;
 		if (fd < 0 || fstat(fd, &st) < 0)
 			return -err->num;
-		if (!dry_run && destination_delete(d, dir, name, err) < 0)
+		if (!dry_run && destination_delete(d, path, err) < 0)
 			return -err->num;
 		ret->bytes += (uint64_t)st.st_size;
 		++*ret_count;
@@ -1110,18 +1089,15 @@ static int delete_unneeded(struct destination *d,
 			   const struct names *manifests, bool dry_run,
 			   struct copy_prune_result *ret, struct err *err)
 {
-	static const char *const subs[] = {"/c", "/p", "/s", ""};
-	size_t i;
+	enum seal_kind kind;
 
-	for (i = 0; i < ARRAY_SIZE(subs); i++) {
-		auto_free char *dir =
-			manifest_space_path(place->space, subs[i]);
-
-		if (delete_others(d, dir, subs[i], i ? files : manifests,
-				  dry_run, ret, i ? &ret->files : &ret->backups,
-				  err) < 0)
+	if (delete_others(d, place, SEAL_MANIFEST, manifests, dry_run, ret,
+			  &ret->backups, err) < 0)
+		return -err->num;
+	for (kind = SEAL_ROOT; kind < SEAL_MANIFEST; kind++)
+		if (delete_others(d, place, kind, files, dry_run, ret,
+				  &ret->files, err) < 0)
 			return -err->num;
-	}
 	return 0;
 }
 

@@ -285,10 +285,9 @@ int destination_publish(struct destination *d, struct destination_file *f,
 
 /* --- reading --- */
 
-int destination_read(const struct destination *d, const char *dir,
-		     const char *name, struct err *err)
+int destination_read(const struct destination *d, const char *path,
+		     struct err *err)
 {
-	auto_free char *path = path_join(dir, name);
 	auto_close int fd =
 		beneath_open(d->fd, path, O_RDONLY | O_NONBLOCK, 0, err);
 	struct stat st;
@@ -323,10 +322,9 @@ int destination_list(const struct destination *d, const char *dir,
 	return 0;
 }
 
-int destination_delete(const struct destination *d, const char *dir,
-		       const char *name, struct err *err)
+int destination_delete(const struct destination *d, const char *path,
+		       struct err *err)
 {
-	auto_free char *path = path_join(dir, name);
 	const char *last;
 	auto_close int above = beneath_parent(d->fd, path, &last, err);
 

@@ -79,14 +79,14 @@ void destination_file_free(struct destination_file *f);
 /* Opens a file for reading; a descriptor or a negative errno. -ENOENT: missing,
  * also when an older listing still has it; -EBADMSG: a link or another kind of
  * file. */
-int destination_read(const struct destination *d, const char *dir,
-		     const char *name, struct err *err);
+int destination_read(const struct destination *d, const char *path,
+		     struct err *err);
 /* The names in a directory, without temporary ones; none when it is missing. */
 int destination_list(const struct destination *d, const char *dir,
 		     struct dirlist *ret, struct err *err);
 /* Deletes a file, for a prune; a missing one is no error. */
-int destination_delete(const struct destination *d, const char *dir,
-		       const char *name, struct err *err);
+int destination_delete(const struct destination *d, const char *path,
+		       struct err *err);
 
 /* Protection of the files of the destination from the user who writes them. */
 enum destination_promise {

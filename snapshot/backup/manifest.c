@@ -212,10 +212,25 @@ int manifest_decode(const void *data, size_t len, struct manifest *ret,
 /* --- names --- */
 
 char *manifest_space_path(const unsigned char space[SEAL_SPACE_LEN],
-			  const char *sub)
+			  enum seal_kind kind)
 {
+	static const char *const subs[] = {
+		[SEAL_ROOT] = "",
+		[SEAL_PACKS] = "/p",
+		[SEAL_META] = "/s",
+		[SEAL_MANIFEST] = "/c",
+	};
+
 	return mem_printf("%s-%s%s", text_hex(space, UUID_LEN),
-			  text_hex(space + UUID_LEN, UUID_LEN), sub);
+			  text_hex(space + UUID_LEN, UUID_LEN), subs[kind]);
+}
+
+char *manifest_path(const unsigned char space[SEAL_SPACE_LEN],
+		    enum seal_kind kind, const char *name)
+{
+	auto_free char *dir = manifest_space_path(space, kind);
+
+	return path_join(dir, name);
 }
 
 bool manifest_space_parse(const char *name, unsigned char ret[SEAL_SPACE_LEN])
@@ -229,12 +244,28 @@ bool manifest_space_parse(const char *name, unsigned char ret[SEAL_SPACE_LEN])
 	       text_unhex(ret + UUID_LEN, uuid + 2 * UUID_LEN + 1, UUID_LEN);
 }
 
+enum seal_kind manifest_seal_kind(const struct manifest_item *item)
+{
+	return item->kind == MANIFEST_ROOT	? SEAL_ROOT
+	       : item->kind == MANIFEST_RECORDS ? SEAL_PACKS
+						: SEAL_META;
+}
+
 void manifest_object_name(const struct manifest_item *item,
 			  char ret[MANIFEST_NAME_LEN])
 {
 	(void)snprintf(ret, MANIFEST_NAME_LEN, "%s%s",
 		       item->kind == MANIFEST_ROOT ? "root-" : "",
 		       text_hex(item->object, SEAL_HASH_LEN));
+}
+
+char *manifest_object_path(const struct manifest_place *place,
+			   const struct manifest_item *item)
+{
+	char name[MANIFEST_NAME_LEN];
+
+	manifest_object_name(item, name);
+	return manifest_path(place->space, manifest_seal_kind(item), name);
 }
 
 void manifest_file_name(const struct manifest_name *name,
@@ -267,7 +298,7 @@ static int compare_names(const void *a, const void *b)
 int manifest_list(const struct manifest_place *place,
 		  struct manifest_names *ret, struct err *err)
 {
-	auto_free char *dir = manifest_space_path(place->space, "/c");
+	auto_free char *dir = manifest_space_path(place->space, SEAL_MANIFEST);
 	AUTO(dirlist) struct dirlist list = {0};
 	struct manifest_names names = {0};
 	struct manifest_name name;
@@ -318,14 +349,15 @@ int manifest_read(const struct manifest_place *place,
 		  const struct manifest_name *name, struct manifest *ret,
 		  struct err *err)
 {
-	auto_free char *dir = manifest_space_path(place->space, "/c");
 	AUTO(manifest) struct manifest m = {0};
 	AUTO(buf) struct buf content = {0};
 	char file[MANIFEST_NAME_LEN];
+	auto_free char *path = NULL;
 	auto_close int fd = -1;
 
 	manifest_file_name(name, file);
-	fd = destination_read(place->destination, dir, file, err);
+	path = manifest_path(place->space, SEAL_MANIFEST, file);
+	fd = destination_read(place->destination, path, err);
 	if (fd < 0)
 		return fd;
 	if (read_content(place, fd, name, &content, err) == 0 &&
@@ -344,7 +376,7 @@ int manifest_read_root(const struct manifest_place *place, struct buf *to,
 		       struct err *err)
 {
 	const struct destination *d = place->destination;
-	auto_free char *dir = manifest_space_path(place->space, "");
+	auto_free char *dir = manifest_space_path(place->space, SEAL_ROOT);
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
 
@@ -355,12 +387,13 @@ int manifest_read_root(const struct manifest_place *place, struct buf *to,
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
 		AUTO(seal_reader) struct seal_reader *r = NULL;
+		auto_free char *path = path_join(dir, name);
 		auto_close int fd = -1;
 		size_t len = 0;
 
 		if (strncmp(name, "root-", 5) != 0)
 			continue;
-		fd = destination_read(d, dir, name, err);
+		fd = destination_read(d, path, err);
 		if (fd >= 0 &&
 		    seal_reader_new(fd, place->key, SEAL_ROOT, place->space, &r,
 				    err) == 0 &&
@@ -379,7 +412,7 @@ int manifest_write(struct destination *d, const struct manifest_place *place,
 		   const struct manifest *m, struct manifest_name *ret,
 		   struct err *err)
 {
-	auto_free char *dir = manifest_space_path(place->space, "/c");
+	auto_free char *dir = manifest_space_path(place->space, SEAL_MANIFEST);
 	AUTO(destination_file)
 	struct destination_file f = DESTINATION_FILE_NONE;
 	AUTO(seal_writer) struct seal_writer *w = NULL;

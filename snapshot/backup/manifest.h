@@ -86,10 +86,14 @@ void manifest_encode(const struct manifest *m, struct buf *to);
 int manifest_decode(const void *data, size_t len, struct manifest *ret,
 		    struct err *err);
 
-/* The directory of a namespace below the destination, and the namespace of such
- * a name. sub: "", or "/p", "/s", "/c". */
+/* The directory of a namespace that has the files of a kind, below the
+ * destination. That of SEAL_ROOT is the namespace's own, above all others. */
 char *manifest_space_path(const unsigned char space[SEAL_SPACE_LEN],
-			  const char *sub);
+			  enum seal_kind kind);
+/* A file in there. */
+char *manifest_path(const unsigned char space[SEAL_SPACE_LEN],
+		    enum seal_kind kind, const char *name);
+/* The namespace whose own directory has this name. */
 bool manifest_space_parse(const char *name, unsigned char ret[SEAL_SPACE_LEN]);
 
 /* A file in c/. */
@@ -108,11 +112,14 @@ struct manifest_names {
 int manifest_list(const struct manifest_place *place,
 		  struct manifest_names *ret, struct err *err);
 
-/* The name of the file that has an item, in p/, s/ or at the top of its
- * namespace, and that of a manifest in c/. */
+/* The kind of the file that has an item, its name and its path, and the name of
+ * a manifest. */
 #define MANIFEST_NAME_LEN (2 * SEAL_HASH_LEN + 24)
+enum seal_kind manifest_seal_kind(const struct manifest_item *item);
 void manifest_object_name(const struct manifest_item *item,
 			  char ret[MANIFEST_NAME_LEN]);
+char *manifest_object_path(const struct manifest_place *place,
+			   const struct manifest_item *item);
 void manifest_file_name(const struct manifest_name *name,
 			char ret[MANIFEST_NAME_LEN]);
 

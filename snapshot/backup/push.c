@@ -354,35 +354,32 @@ int push_note_damaged(int local_fd, const struct names *files, struct err *err)
  * damage. */
 static int drop_absent(struct push *p, struct err *err)
 {
-	static const char *const subs[] = {"/p", "/s", ""};
-	struct dirlist lists[ARRAY_SIZE(subs)] = {0};
+	struct dirlist lists[SEAL_MANIFEST] = {0}; /* by kind */
 	AUTO(manifest) struct manifest absent = {0};
 	AUTO(buf) struct buf damaged = {0};
-	size_t i, k;
+	enum seal_kind kind;
+	size_t i;
 	int got = fd_slurp_at(p->local_fd, "damaged", LIST_LEN_MAX, &damaged,
 			      err);
 
 	got = got == -ENOENT ? 0 : got;
-	for (i = 0; i < ARRAY_SIZE(subs) && got == 0; i++) {
-		auto_free char *dir =
-			manifest_space_path(p->place.space, subs[i]);
+	for (kind = SEAL_ROOT; kind < SEAL_MANIFEST && got == 0; kind++) {
+		auto_free char *dir = manifest_space_path(p->place.space, kind);
 
-		got = destination_list(p->d, dir, &lists[i], err);
+		got = destination_list(p->d, dir, &lists[kind], err);
 	}
 	for (i = 0; i < p->items.count && got == 0; i++) {
 		const struct manifest_item *item = &p->items.items[i];
-		bool found = false;
 		char name[MANIFEST_NAME_LEN];
 
 		manifest_object_name(item, name);
-		for (k = 0; k < ARRAY_SIZE(subs); k++)
-			found = found || dirlist_find(&lists[k], name);
-		if (!found || buf_has(&damaged, name))
+		if (!dirlist_find(&lists[manifest_seal_kind(item)], name) ||
+		    buf_has(&damaged, name))
 			manifest_items_add(&absent.drops, item);
 	}
 	manifest_items_advance(&p->items, &absent);
-	for (i = 0; i < ARRAY_SIZE(subs); i++)
-		dirlist_free(&lists[i]);
+	for (kind = SEAL_ROOT; kind < SEAL_MANIFEST; kind++)
+		dirlist_free(&lists[kind]);
 	p->complete = true;
 	return got;
 }
@@ -872,10 +869,9 @@ static int send_ranges(struct push *p, const struct outgoing *o,
 	return 0;
 }
 
-static void add_path(struct push *p, const char *sub, const char *name)
+static void add_path(struct push *p, enum seal_kind kind, const char *name)
 {
-	auto_free char *dir = manifest_space_path(p->place.space, sub);
-	auto_free char *path = mem_printf("%s/%s", dir, name);
+	auto_free char *path = manifest_path(p->place.space, kind, name);
 
 	names_add(&p->ret->paths, path);
 	p->ret->files++;
@@ -885,10 +881,7 @@ static void add_path(struct push *p, const char *sub, const char *name)
 static int send_file(struct push *p, enum seal_kind kind,
 		     struct outgoing *items, size_t count, struct err *err)
 {
-	const char *sub = kind == SEAL_PACKS  ? "/p"
-			  : kind == SEAL_META ? "/s"
-					      : "";
-	auto_free char *dir = manifest_space_path(p->place.space, sub);
+	auto_free char *dir = manifest_space_path(p->place.space, kind);
 	AUTO(destination_file)
 	struct destination_file f = DESTINATION_FILE_NONE;
 	AUTO(seal_writer) struct seal_writer *w = NULL;
@@ -929,7 +922,7 @@ static int send_file(struct push *p, enum seal_kind kind,
 	if (destination_publish(p->d, &f, name, err) < 0)
 		return -err->num;
 	p->ret->bytes += len;
-	add_path(p, sub, name);
+	add_path(p, kind, name);
 	return write_journal(p, &sent.adds, err);
 }
 
@@ -1019,7 +1012,7 @@ static int send_manifest(struct push *p, struct err *err)
 		return got;
 	p->ret->number = m->number;
 	manifest_file_name(&p->last, name);
-	add_path(p, "/c", name);
+	add_path(p, SEAL_MANIFEST, name);
 	return 0;
 }
 

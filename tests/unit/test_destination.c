@@ -16,6 +16,7 @@
 #include "base/auto.h"
 #include "base/chattr.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "tests/unit/skip.h"
 #include "tests/unit/directory_fixture.h"
 
@@ -128,7 +129,8 @@ static void check_text(const struct destination *d, const char *dir,
 {
 	AUTO(buf) struct buf text = {0};
 	struct err err;
-	auto_close int fd = destination_read(d, dir, name, &err);
+	auto_free char *path = path_join(dir, name);
+	auto_close int fd = destination_read(d, path, &err);
 
 	if (fd < 0)
 		fail_msg("%s", err.text);
@@ -457,7 +459,7 @@ static void a_read_only_destination_is_named(void **state)
 	assert_int_equal(put(&d, "a/p", "other", "two", &err), -EROFS);
 	assert_non_null(strstr(err.text, "mount it for writing"));
 	assert_int_equal(put(&d, "b", "other", "two", &err), -EROFS);
-	assert_int_equal(destination_delete(&d, "a/p", HASH, &err), -EROFS);
+	assert_int_equal(destination_delete(&d, "a/p/" HASH, &err), -EROFS);
 	/* Files that cannot be deleted are no promise here. */
 	assert_int_equal(destination_try(&d, &promise, &err), -EROFS);
 	check_text(&d, "a/p", HASH, "one");
@@ -480,16 +482,16 @@ static void links_and_other_kinds_are_refused(void **state)
 	assert_return_code(symlinkat("/etc", box->fd, "etc"), errno);
 	assert_return_code(mkfifoat(box->fd, "p/fifo", 0600), errno);
 	assert_return_code(mkdirat(box->fd, "p/dir", 0700), errno);
-	assert_int_equal(destination_read(&d, "p", "link", &err), -EBADMSG);
+	assert_int_equal(destination_read(&d, "p/link", &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "is no regular file"));
-	assert_int_equal(destination_read(&d, "p", "fifo", &err), -EBADMSG);
-	assert_int_equal(destination_read(&d, "p", "dir", &err), -EBADMSG);
-	assert_true(destination_read(&d, "q", HASH, &err) < 0);
+	assert_int_equal(destination_read(&d, "p/fifo", &err), -EBADMSG);
+	assert_int_equal(destination_read(&d, "p/dir", &err), -EBADMSG);
+	assert_true(destination_read(&d, "q/" HASH, &err) < 0);
 	assert_true(destination_list(&d, "q", &list, &err) < 0);
 	assert_true(put(&d, "q", "name", "two", &err) < 0);
 	assert_true(put(&d, "etc", "guard-name", "two", &err) < 0);
-	assert_true(destination_delete(&d, "q", HASH, &err) < 0);
-	assert_true(destination_read(&d, "p", "../p/" HASH, &err) < 0);
+	assert_true(destination_delete(&d, "q/" HASH, &err) < 0);
+	assert_true(destination_read(&d, "p/../p/" HASH, &err) < 0);
 	check_text(&d, "p", HASH, "one");
 }
 
@@ -502,13 +504,12 @@ static void a_name_of_an_old_listing_is_missing(void **state)
 
 	ok(put(&d, "p", HASH, "one", &err));
 	ok(destination_list(&d, "p", &list, &err));
-	ok(destination_delete(&d, "p", HASH, &err));
-	assert_int_equal(destination_read(&d, "p", list.items[0].name, &err),
-			 -ENOENT);
-	ok(destination_delete(&d, "p", HASH, &err));
-	ok(destination_delete(&d, "missing", HASH, &err));
+	ok(destination_delete(&d, "p/" HASH, &err));
+	assert_int_equal(destination_read(&d, "p/" HASH, &err), -ENOENT);
+	ok(destination_delete(&d, "p/" HASH, &err));
+	ok(destination_delete(&d, "missing/" HASH, &err));
 	assert_return_code(unlinkat(box->fd, "p", AT_REMOVEDIR), errno);
-	assert_int_equal(destination_read(&d, "p", HASH, &err), -ENOENT);
+	assert_int_equal(destination_read(&d, "p/" HASH, &err), -ENOENT);
 }
 
 /* --- promises --- */
@@ -602,7 +603,7 @@ static void files_are_added_below_chattr_a(void **state)
 	check_list(&d, "a/p", HASH " first second third ");
 	check_text(&d, "a/p", "second", "two");
 	check_text(&d, "a/p", "third", "three");
-	assert_int_equal(destination_delete(&d, "a/p", HASH, &err), -EPERM);
+	assert_int_equal(destination_delete(&d, "a/p/" HASH, &err), -EPERM);
 	assert_return_code(set_flags(box, "a/p", 0), errno);
 }
 

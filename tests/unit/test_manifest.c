@@ -258,7 +258,7 @@ static void names_of_files_and_namespaces_are_strict(void **state)
 	(void)state;
 	for (i = 0; i < SEAL_SPACE_LEN; i++)
 		space[i] = (unsigned char)i;
-	path = manifest_space_path(space, "/c");
+	path = manifest_space_path(space, SEAL_MANIFEST);
 	assert_memory_equal(path, space_text, sizeof(space_text) - 1);
 	assert_string_equal(path + sizeof(space_text) - 1, "/c");
 	assert_true(manifest_space_parse(space_text, got));
@@ -309,7 +309,7 @@ static int setup(void **state)
 	ok(destination_open(lab->box.path, &lab->d, &err));
 	lab->place = (struct manifest_place){
 		.destination = &lab->d, .key = key, .space = {9, 9}};
-	lab->dir = manifest_space_path(lab->place.space, "/c");
+	lab->dir = manifest_space_path(lab->place.space, SEAL_MANIFEST);
 	*state = lab;
 	return 0;
 }
@@ -360,10 +360,12 @@ static void put_chain(struct lab *lab)
 static void hide(struct lab *lab, const struct manifest_name *name)
 {
 	char text[MANIFEST_NAME_LEN];
+	auto_free char *path = NULL;
 	struct err err;
 
 	manifest_file_name(name, text);
-	ok(destination_delete(&lab->d, lab->dir, text, &err));
+	path = path_join(lab->dir, text);
+	ok(destination_delete(&lab->d, path, &err));
 }
 
 static char *path_of(struct lab *lab, const struct manifest_name *name)
@@ -529,7 +531,7 @@ static void other_keys_and_namespaces_open_nothing(void **state)
 	lab->place.space[0] = 8;
 	check_refused(lab, &lab->names[6], -ENOENT, "No such file");
 	/* The files of one namespace in another one. */
-	dir = manifest_space_path(lab->place.space, "");
+	dir = manifest_space_path(lab->place.space, SEAL_ROOT);
 	to = mem_printf("%s/%s", lab->box.path, dir);
 	from = mem_printf("%s/%.65s", lab->box.path, lab->dir);
 	assert_return_code(rename(from, to), errno);
