@@ -137,6 +137,16 @@ void names_add(struct names *t, const char *text)
 	t->items[t->count++] = mem_strdup(text);
 }
 
+bool names_have(const struct names *t, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < t->count; i++)
+		if (strcmp(t->items[i], text) == 0)
+			return true;
+	return false;
+}
+
 void buf_free(struct buf *b)
 {
 	free(b->data);

@@ -62,9 +62,10 @@ struct names {
 };
 
 /* names_free() frees all texts and empties the list; names_add() appends a
- * copy. */
+ * copy; names_have() compares with each text. */
 void names_free(struct names *t);
 void names_add(struct names *t, const char *text);
+bool names_have(const struct names *t, const char *text);
 
 /* A growing byte buffer; {0} is empty. buf_text() is NUL-terminated. */
 struct buf {

@@ -257,7 +257,7 @@ static int find_repository(void *arg, const char *path,
 	bool own = r && !*r->name && !o->root && r->outside == !!o->outside &&
 		   path_below(path, r->path);
 	size_t start = own ? strlen(r->path) : path_part_end(path, GIT);
-	size_t end, i;
+	size_t end;
 	auto_free char *dir = NULL;
 
 	(void)then;
@@ -267,9 +267,8 @@ static int find_repository(void *arg, const char *path,
 	if (find_directory(o, path, start, &end, err) < 0)
 		return -err->num;
 	dir = mem_strndup(path, end);
-	for (i = 0; i < o->seen.count; i++)
-		if (strcmp(o->seen.items[i], dir) == 0)
-			return 0;
+	if (names_have(&o->seen, dir))
+		return 0;
 	names_add(&o->seen, dir);
 	return own && end == start ? 0 : add_repository(o, dir, err);
 }

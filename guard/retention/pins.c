@@ -116,9 +116,8 @@ static bool is_finished_run(const struct session_list *runs,
 {
 	size_t i;
 
-	for (i = 0; i < named->count; i++)
-		if (strcmp(named->items[i], id) == 0)
-			return false;
+	if (names_have(named, id))
+		return false;
 	for (i = 0; i < runs->count; i++)
 		if (strcmp(runs->items[i].id, id) == 0)
 			return !run_state_pending(runs->items[i].state);

@@ -67,11 +67,9 @@ static void add_name(struct name_list *l, const char *name, size_t stands_for)
 {
 	auto_free char *more = mem_printf(", and %zu more", l->total);
 	AUTO(buf) struct buf text = {0};
-	size_t i;
 
-	for (i = 0; i < l->names.count; i++)
-		if (strcmp(l->names.items[i], name) == 0)
-			return;
+	if (names_have(&l->names, name))
+		return;
 	buf_printf(&text, "%s%s", l->listed ? ", " : ": ", name);
 	/* The last name needs no room for the number of the others. */
 	l->full = l->full || (l->critical && l->names.count == NAMES_MOST) ||

@@ -367,17 +367,6 @@ static bool is_pack(const struct manifest_item *item)
 	return item->kind <= MANIFEST_TREES;
 }
 
-/* Whether the records of an item's pack are damaged. */
-static bool is_cut(const struct unpack *u, const struct manifest_item *item)
-{
-	size_t i;
-
-	for (i = 0; i < u->cut.count; i++)
-		if (strcmp(u->cut.items[i], item->name) == 0)
-			return true;
-	return false;
-}
-
 /* A pack without all of its records must not look complete: it ends behind the
  * intact ones and gets no index, so that its index is made of these. */
 static void end_damaged(struct unpack *u, const struct manifest_item *item,
@@ -406,7 +395,7 @@ static int unpack_item(struct unpack *u, struct seal_reader *r,
 
 	if (fd < 0)
 		return fail_errno(err, "create %s", text_quote(item->name));
-	if (item->kind == MANIFEST_INDEX && is_cut(u, item))
+	if (item->kind == MANIFEST_INDEX && names_have(&u->cut, item->name))
 		len = HEADER_LEN;
 	while (done < len) {
 		uint64_t left = len - done;
@@ -494,7 +483,8 @@ static int unpack_file(struct unpack *u, const struct manifest_item **items,
 		damaged = damaged ||
 			  skip_to(u, r, &at, items[i]->offset, err) < 0;
 		/* A pack without intact records does not exist. */
-		if (items[i]->kind == MANIFEST_INDEX && is_cut(u, items[i]) &&
+		if (items[i]->kind == MANIFEST_INDEX &&
+		    names_have(&u->cut, items[i]->name) &&
 		    !fd_exists(u->packs_fd, items[i]->name))
 			continue;
 		if (!damaged) {

@@ -32,17 +32,6 @@
 #define LIST_LEN_MAX ((size_t)1 << 30)
 #define SNAPSHOT_LEN_MAX ((size_t)1 << 30)
 
-/* The state of a file of the store when it was sent: inode and ctime. */
-struct stamp {
-	char *name;
-	uint64_t value;
-};
-
-struct stamps {
-	struct stamp *items;
-	size_t count, capacity;
-};
-
 /* A part of a file of the store. */
 struct range {
 	uint64_t at, len;
@@ -70,34 +59,23 @@ struct push {
 	/* The local list of all that the destination has. */
 	struct manifest_name last; /* number 0: no backup so far */
 	struct manifest_items items;
-	struct stamps stamps; /* sorted by name */
 	struct names covered; /* packs whose objects are in other packs there */
-	/* The times of packs/, snaps/ and pins when nothing was missing. */
-	uint64_t times[3];
+	uint64_t
+		times; /* of the store when nothing was missing: hash_times() */
+	size_t list_len; /* valid bytes of the list's file; 0: write it anew */
+	int list_fd;
 	/* The present backup. */
 	bool complete;
-	uint64_t now_times[3];
-	struct stamps now_stamps;
 	struct dirlist packs;
 	struct outgoings data, meta;
 	struct manifest manifest;
 	uint64_t total, done;
 	uint64_t newest; /* highest number of a snapshot */
-	int journal_fd;
 };
 
 void push_result_free(struct push_result *r)
 {
 	names_free(&r->paths);
-}
-
-static void stamps_free(struct stamps *s)
-{
-	size_t i;
-
-	for (i = 0; i < s->count; i++)
-		free(s->items[i].name);
-	VEC_FREE(s);
 }
 
 static void outgoings_free(struct outgoings *o)
@@ -114,30 +92,51 @@ static void outgoings_free(struct outgoings *o)
 static void push_free(struct push *p)
 {
 	manifest_items_free(&p->items);
-	stamps_free(&p->stamps);
-	stamps_free(&p->now_stamps);
 	names_free(&p->covered);
+	fd_close(&p->list_fd);
 	dirlist_free(&p->packs);
 	outgoings_free(&p->data);
 	outgoings_free(&p->meta);
 	manifest_free(&p->manifest);
-	fd_close(&p->journal_fd);
 }
 
-/* --- the local list, and the journal of files that no manifest names yet ---
+/* --- the local list ---
  *
- *	list    = "GUARDBL1" space:32 number:8 hash:32 *time:8
- *	          count:var *( name:text stamp:8 ) count:var *covered:text
- *	          manifest check:8              ; complete, of the last backup
- *	journal = space:32 *( length:4 manifest check:8 )  ; its items were sent
+ *	list   = "GUARDBL1" space:32 number:8 hash:32 times:8 complete:1
+ *	         count:var *covered:text check:8 *record
+ *	record = length:4 manifest check:8
+ *
+ * The first record has all items of the last backup. Each file that is sent
+ * after it appends one with its items, which no manifest names yet. complete:
+ * the next manifest must be a complete one.
  */
 
-static void encode_items(const struct manifest_items *items, struct buf *to)
+static void add_record(struct buf *to, const struct manifest_items *items)
 {
-	struct manifest m = {.number = 1, .adds = *items};
+	const struct manifest m = {.number = 1, .adds = *items};
+	AUTO(buf) struct buf bytes = {0};
 
-	m.host = m.home = NULL;
-	manifest_encode(&m, to);
+	manifest_encode(&m, &bytes);
+	enc_u32(to, (uint32_t)bytes.len);
+	buf_add(to, bytes.data, bytes.len);
+	enc_u64(to, hash_check(bytes.data, bytes.len));
+}
+
+/* Adds the items of a record. False: the list ends here; the last record of a
+ * killed backup may be cut off. */
+static bool read_record(struct dec *d, struct manifest_items *to)
+{
+	size_t len = dec_u32(d);
+	const unsigned char *bytes = dec_raw(d, len);
+	uint64_t check = dec_u64(d);
+	AUTO(manifest) struct manifest m = {0};
+	struct err ignored;
+
+	if (d->bad || check != hash_check(bytes, len) ||
+	    manifest_decode(bytes, len, &m, &ignored) < 0)
+		return false;
+	manifest_items_advance(to, &m);
+	return true;
 }
 
 static int save_list(struct push *p, struct err *err)
@@ -149,66 +148,46 @@ static int save_list(struct push *p, struct err *err)
 	buf_add(&b, p->place.space, SEAL_SPACE_LEN);
 	enc_u64(&b, p->last.number);
 	buf_add(&b, p->last.hash, SEAL_HASH_LEN);
-	enc_u64(&b, p->now_times[0]);
-	enc_u64(&b, p->now_times[1]);
-	enc_u64(&b, p->now_times[2]);
-	enc_var(&b, p->now_stamps.count);
-	for (i = 0; i < p->now_stamps.count; i++) {
-		enc_text(&b, p->now_stamps.items[i].name);
-		enc_u64(&b, p->now_stamps.items[i].value);
-	}
+	enc_u64(&b, p->times);
+	enc_u8(&b, p->complete);
 	enc_var(&b, p->covered.count);
 	for (i = 0; i < p->covered.count; i++)
 		enc_text(&b, p->covered.items[i]);
-	encode_items(&p->items, &b);
 	enc_u64(&b, hash_check(b.data, b.len));
+	add_record(&b, &p->items);
+	p->list_len = b.len;
 	return atomic_write(p->local_fd, "list", b.data, b.len, 0600,
 			    ATOMIC_DATA_SYNC, err);
 }
 
 static bool decode_list(struct push *p, const struct buf *b)
 {
-	struct manifest m = {0};
-	struct err ignored;
-	const unsigned char *at;
-	struct dec d;
+	struct dec d = dec_start(b->data, b->len);
+	const unsigned char *magic = dec_raw(&d, strlen(LIST_MAGIC));
+	const unsigned char *space = dec_raw(&d, SEAL_SPACE_LEN), *hash;
+	size_t records = 0, len;
 	uint64_t count;
-	bool good;
 
-	if (b->len < 8 ||
-	    get_le(b->data + b->len - 8, 8) != hash_check(b->data, b->len - 8))
-		return false;
-	d = dec_start(b->data, b->len - 8);
-	at = dec_raw(&d, strlen(LIST_MAGIC));
-	if (!at || memcmp(at, LIST_MAGIC, strlen(LIST_MAGIC)) != 0)
-		return false;
-	at = dec_raw(&d, SEAL_SPACE_LEN);
-	if (at)
-		memcpy(p->place.space, at, SEAL_SPACE_LEN);
 	p->last.number = dec_u64(&d);
-	at = dec_raw(&d, SEAL_HASH_LEN);
-	if (at)
-		memcpy(p->last.hash, at, SEAL_HASH_LEN);
-	p->times[0] = dec_u64(&d);
-	p->times[1] = dec_u64(&d);
-	p->times[2] = dec_u64(&d);
-	for (count = dec_var(&d); count && !d.bad; count--) {
-		struct stamp *stamp = VEC_ADD(&p->stamps);
-
-		stamp->name = dec_text(&d);
-		stamp->value = dec_u64(&d);
-	}
+	hash = dec_raw(&d, SEAL_HASH_LEN);
+	p->times = dec_u64(&d);
+	p->complete = dec_u8(&d);
 	for (count = dec_var(&d); count && !d.bad; count--) {
 		auto_free char *name = dec_text(&d);
 
 		names_add(&p->covered, name);
 	}
-	good = !d.bad &&
-	       manifest_decode(d.at, (size_t)(d.end - d.at), &m, &ignored) == 0;
-	if (good)
-		p->items = TAKE(m.adds);
-	manifest_free(&m);
-	return good;
+	len = (size_t)(d.at - b->data);
+	if (dec_u64(&d) != hash_check(b->data, len) || d.bad ||
+	    memcmp(magic, LIST_MAGIC, strlen(LIST_MAGIC)) != 0)
+		return false;
+	memcpy(p->place.space, space, SEAL_SPACE_LEN);
+	memcpy(p->last.hash, hash, SEAL_HASH_LEN);
+	for (; read_record(&d, &p->items); records++)
+		p->list_len = (size_t)(d.at - b->data);
+	/* The next manifest must name the items that were sent since, too. */
+	p->complete |= records > 1 || p->list_len < b->len;
+	return records;
 }
 
 /* 1: loaded; 0: there is no usable list. */
@@ -240,81 +219,32 @@ void push_read_last(int local_fd, struct manifest_name *ret)
 static void forget_list(struct push *p)
 {
 	manifest_items_free(&p->items);
-	stamps_free(&p->stamps);
 	names_free(&p->covered);
-	memset(p->times, 0, sizeof(p->times));
+	p->times = p->list_len = 0;
 	p->last = (struct manifest_name){0};
 }
 
-/* Adds the items of the journal, which a killed backup has left. any_space:
- * takes over its namespace; else a journal of another one is ignored. */
-static int read_journal(struct push *p, bool any_space, bool *ret_found,
-			struct err *err)
+/* Before the first file is sent. */
+static int open_list(struct push *p, struct err *err)
 {
-	AUTO(buf) struct buf b = {0};
-	struct dec d;
-	const unsigned char *space;
-	int got = fd_slurp_at(p->local_fd, "journal", LIST_LEN_MAX, &b, err);
-
-	*ret_found = false;
-	if (got < 0)
-		return got == -ENOENT ? 0 : got;
-	d = dec_start(b.data, b.len);
-	space = dec_raw(&d, SEAL_SPACE_LEN);
-	if (!space)
-		return 0;
-	if (any_space)
-		memcpy(p->place.space, space, SEAL_SPACE_LEN);
-	else if (memcmp(space, p->place.space, SEAL_SPACE_LEN) != 0)
-		return 0;
-	*ret_found = true;
-	for (;;) {
-		size_t len = dec_u32(&d);
-		const unsigned char *bytes = dec_raw(&d, len);
-		uint64_t check = dec_u64(&d);
-		AUTO(manifest) struct manifest m = {0};
-		struct err ignored;
-
-		/* The last record of a killed backup may be cut off. */
-		if (d.bad || check != hash_check(bytes, len) ||
-		    manifest_decode(bytes, len, &m, &ignored) < 0)
-			return 0;
-		manifest_items_advance(&p->items, &m);
-	}
-}
-
-static int write_journal(struct push *p, const struct manifest_items *sent,
-			 struct err *err)
-{
-	AUTO(buf) struct buf b = {0}, record = {0};
-
-	if (p->journal_fd < 0) {
-		p->journal_fd = openat(p->local_fd, "journal",
-				       O_WRONLY | O_CREAT | O_APPEND |
-					       O_NOFOLLOW | O_CLOEXEC,
-				       0600);
-		if (p->journal_fd < 0)
-			return fail_errno(err, "open the journal of a backup");
-	}
-	if (lseek(p->journal_fd, 0, SEEK_END) == 0)
-		buf_add(&b, p->place.space, SEAL_SPACE_LEN);
-	if (sent) {
-		encode_items(sent, &record);
-		enc_u32(&b, (uint32_t)record.len);
-		buf_add(&b, record.data, record.len);
-		enc_u64(&b, hash_check(record.data, record.len));
-	}
-	if (fd_write(p->journal_fd, b.data, b.len) < 0)
-		return fail_errno(err, "write the journal of a backup");
+	if (!p->list_len && save_list(p, err) < 0)
+		return -err->num;
+	p->list_fd = openat(p->local_fd, "list",
+			    O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	if (p->list_fd < 0 || ftruncate(p->list_fd, (off_t)p->list_len) < 0)
+		return fail_errno(err, "open the list of a backup");
 	return 0;
 }
 
-/* A dry run leaves it to the next backup. */
-static void remove_journal(struct push *p)
+static int note_sent(struct push *p, const struct manifest_items *sent,
+		     struct err *err)
 {
-	fd_close(&p->journal_fd);
-	if (!p->o->dry_run)
-		(void)unlinkat(p->local_fd, "journal", 0);
+	AUTO(buf) struct buf b = {0};
+
+	add_record(&b, sent);
+	return fd_write(p->list_fd, b.data, b.len) < 0
+		       ? fail_errno(err, "write the list of a backup")
+		       : 0;
 }
 
 /* --- the namespace --- */
@@ -331,7 +261,6 @@ static const char *host_name(void)
 static void begin_space(struct push *p)
 {
 	forget_list(p);
-	remove_journal(p);
 	memcpy(p->place.space, store_get_dir(p->store)->format.uuid,
 	       PACK_UUID_LEN);
 	mem_random(p->place.space + PACK_UUID_LEN,
@@ -392,6 +321,7 @@ static int find_space(struct push *p, struct err *err)
 	int64_t best = INT64_MIN;
 	size_t i;
 
+	forget_list(p);
 	if (destination_list(p->d, "", &top, err) < 0)
 		return -err->num;
 	for (i = 0; i < top.count; i++) {
@@ -427,7 +357,7 @@ static int find_space(struct push *p, struct err *err)
 }
 
 /* Whether a manifest was written by this machine and only the list was not: the
- * names of its files are random, and the list and the journal have them. */
+ * names of its files are random, and the list has them. */
 static bool is_own_manifest(struct push *p, const struct manifest *m)
 {
 	size_t i;
@@ -476,14 +406,10 @@ static int check_newest(struct push *p, struct err *err)
 	    is_own_manifest(p, &m)) {
 		manifest_items_advance(&p->items, &m);
 		p->last = *other;
-		memset(p->times, 0, sizeof(p->times));
-		/* Without the journal only the list shows that the manifest is
-		 * this machine's. */
+		p->times = 0;
+		p->complete = false;
 		if (!p->o->dry_run)
 			got = save_list(p, err);
-		if (got == 0)
-			remove_journal(p);
-		p->complete = false;
 		seen = true;
 		foreign = 0;
 	}
@@ -491,8 +417,7 @@ static int check_newest(struct push *p, struct err *err)
 	if (got < 0)
 		return got;
 	if (foreign && !p->last.number) {
-		/* The journal of the first backup after a recovery. */
-		remove_journal(p);
+		/* The list of the first backup after a recovery. */
 		p->ret->new_space = false;
 		return find_space(p, err);
 	}
@@ -501,7 +426,7 @@ static int check_newest(struct push *p, struct err *err)
 	} else if (!seen) {
 		/* The numbers go on behind the highest one ever used. */
 		p->last.number = highest;
-		memset(p->times, 0, sizeof(p->times));
+		p->times = 0;
 		return drop_absent(p, err);
 	}
 	return 0;
@@ -509,27 +434,17 @@ static int check_newest(struct push *p, struct err *err)
 
 static int find_place(struct push *p, struct err *err)
 {
-	bool resumed = false;
 	int known = load_list(p, err);
 
-	if (known < 0)
-		return known;
-	if (!known)
-		forget_list(p);
+	if (known <= 0)
+		return known < 0 ? known : find_space(p, err);
 	/* The store may be another one than that of the list. */
-	if (known &&
-	    memcmp(p->place.space, store_get_dir(p->store)->format.uuid,
+	if (memcmp(p->place.space, store_get_dir(p->store)->format.uuid,
 		   PACK_UUID_LEN) != 0) {
 		begin_space(p);
 		return 0;
 	}
-	if (read_journal(p, !known, &resumed, err) < 0)
-		return -err->num;
-	if (!known && !resumed)
-		return find_space(p, err);
-	/* The next manifest must name the items of the journal, too. */
-	p->complete = resumed;
-	p->ret->new_space = !known;
+	p->ret->new_space = !p->last.number;
 	if (check_newest(p, err) < 0)
 		return -err->num;
 	return p->complete || fd_exists(p->local_fd, "damaged")
@@ -539,17 +454,14 @@ static int find_place(struct push *p, struct err *err)
 
 /* --- the items that the destination lacks --- */
 
-static uint64_t time_of(const struct timespec *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
-}
-
-/* The times of packs/, snaps/ and the pins. A time of the last second is not
- * remembered: a file that comes within the same tick does not change it. */
-static int read_times(struct push *p, uint64_t ret[3], struct err *err)
+/* A hash of the times of packs/, snaps/ and the pins: while it is the same,
+ * nothing has come. 0: one of them is of the last second, and a file that comes
+ * within the same tick would not change it. */
+static int hash_times(struct push *p, uint64_t *ret, struct err *err)
 {
 	static const char *const names[] = {"packs", "snaps", "pins"};
-	struct timespec now;
+	struct timespec times[ARRAY_SIZE(names)] = {0}, now;
+	bool old = true;
 	struct stat st;
 	size_t i;
 
@@ -557,14 +469,13 @@ static int read_times(struct push *p, uint64_t ret[3], struct err *err)
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		int dir_fd = i < 2 ? store_root_fd(p->store) : p->o->state_fd;
 
-		ret[i] = 1;
 		if (fstatat(dir_fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			ret[i] = st.st_mtim.tv_sec + 1 < now.tv_sec
-					 ? time_of(&st.st_mtim)
-					 : 0;
+			times[i] = st.st_mtim;
 		else if (i < 2 || errno != ENOENT)
 			return fail_errno(err, "read %s", names[i]);
+		old &= times[i].tv_sec + 1 < now.tv_sec;
 	}
+	*ret = old ? hash_check(times, sizeof(times)) : 0;
 	return 0;
 }
 
@@ -585,25 +496,11 @@ static int add_small_file(struct push *p, int dir_fd, enum manifest_kind kind,
 {
 	const struct manifest_item *known =
 		manifest_items_find(&p->items, kind, name);
-	const struct stamp *old =
-		FIND_BY_TEXT(name, p->stamps.items, p->stamps.count, name);
 	AUTO(buf) struct buf b = {0};
 	struct outgoing *o;
-	struct stamp *stamp;
-	struct stat st;
 	uint64_t check;
-	int got;
+	int got = fd_slurp_at(dir_fd, name, SNAPSHOT_LEN_MAX, &b, err);
 
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT
-			       ? 0
-			       : fail_errno(err, "read %s", text_quote(name));
-	stamp = VEC_ADD(&p->now_stamps);
-	stamp->name = mem_strdup(name);
-	stamp->value = st.st_ino ^ time_of(&st.st_ctim) << 8;
-	if (known && old && old->value == stamp->value)
-		return 0;
-	got = fd_slurp_at(dir_fd, name, SNAPSHOT_LEN_MAX, &b, err);
 	if (got < 0)
 		return got == -ENOENT ? 0 : got;
 	check = b.len < 8 ? 0 : get_le(b.data + b.len - 8, 8);
@@ -642,7 +539,6 @@ static int collect_snapshots(struct push *p, struct err *err)
 	    add_small_file(p, root_fd, MANIFEST_FILE, "lost", err) < 0 ||
 	    add_small_file(p, p->o->state_fd, MANIFEST_FILE, "pins", err) < 0)
 		return -err->num;
-	SORT_BY_TEXT(p->now_stamps.items, p->now_stamps.count, name);
 	for (i = 0; i < p->items.count; i++) {
 		const struct manifest_item *item = &p->items.items[i];
 
@@ -713,16 +609,6 @@ static bool has_pack(const struct push *p, const char *name)
 	return manifest_items_find(&p->items, MANIFEST_TREES, name) ||
 	       (manifest_items_find(&p->items, MANIFEST_RECORDS, name) &&
 		manifest_items_find(&p->items, MANIFEST_INDEX, name));
-}
-
-static bool names_have(const struct names *names, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < names->count; i++)
-		if (strcmp(names->items[i], name) == 0)
-			return true;
-	return false;
 }
 
 /* Whether each object of a pack has a copy in a pack that the destination has.
@@ -923,7 +809,7 @@ static int send_file(struct push *p, enum seal_kind kind,
 		return -err->num;
 	p->ret->bytes += len;
 	add_path(p, kind, name);
-	return write_journal(p, &sent.adds, err);
+	return note_sent(p, &sent.adds, err);
 }
 
 static int send_bundles(struct push *p, enum seal_kind kind,
@@ -1061,13 +947,14 @@ static int push_missing(struct push *p, struct err *err)
 		p->ret->bytes = p->total;
 		return 0;
 	}
-	if (check_key(p, err) < 0 || write_journal(p, NULL, err) < 0 ||
+	if (check_key(p, err) < 0 || open_list(p, err) < 0 ||
 	    send_bundles(p, SEAL_PACKS, &p->data, err) < 0 ||
 	    send_bundles(p, SEAL_META, &p->meta, err) < 0 ||
-	    send_roots(p, err) < 0 || send_manifest(p, err) < 0 ||
-	    save_list(p, err) < 0)
+	    send_roots(p, err) < 0 || send_manifest(p, err) < 0)
 		return -err->num;
-	remove_journal(p);
+	p->complete = false;
+	if (save_list(p, err) < 0)
+		return -err->num;
 	(void)unlinkat(p->local_fd, "damaged", 0);
 	return 0;
 }
@@ -1097,27 +984,28 @@ int push_store(struct store *s, struct destination *d,
 		.ret = ret,
 		.place = {.destination = d, .key = key},
 		.local_fd = local_fd,
-		.journal_fd = -1,
+		.list_fd = -1,
 	};
 	auto_close int lock = push_lock(local_fd, d, err);
 	auto_close int store_lock = -1;
+	uint64_t times = 0;
 
 	*ret = (struct push_result){0};
 	if (lock < 0)
 		return lock;
 	store_lock = lock_take(store_root_fd(s), "lock", false, true, err);
 	if (store_lock < 0 || catalog_newest(s, &p.newest, err) < 0 ||
-	    find_place(&p, err) < 0 || read_times(&p, p.now_times, err) < 0)
+	    find_place(&p, err) < 0 || hash_times(&p, &times, err) < 0)
 		return -err->num;
 	memcpy(ret->space, p.place.space, SEAL_SPACE_LEN);
 	/* Nothing has come since the last backup. */
-	if (p.last.number && !p.complete && !o->complete && p.times[0] &&
-	    p.times[1] && p.times[2] &&
-	    memcmp(p.times, p.now_times, sizeof(p.times)) == 0) {
+	if (p.last.number && !p.complete && !o->complete && times &&
+	    p.times == times) {
 		ret->nothing = true;
 		ret->number = p.last.number;
 		return 0;
 	}
+	p.times = times;
 	if (push_missing(&p, err) < 0)
 		return -err->num;
 	memcpy(ret->space, p.place.space, SEAL_SPACE_LEN);

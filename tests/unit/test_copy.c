@@ -271,7 +271,7 @@ static void test_an_interrupted_backup_goes_on_pack_by_pack(void **state)
 		check_copy(box, 0);
 		put_file(box, "b", round, 900);
 		(void)take(box);
-		/* The journal of this one names files that go. */
+		/* The list of this one names files that go. */
 		(void)push_killed_at(box, 6, false);
 		assert_int_equal(system(wipe), 0);
 		(void)push_now(box, "local");
