@@ -125,37 +125,8 @@ static void parse_words(const char *text, struct words *ret)
 	}
 }
 
-/* The number of the only word that another letter makes right; 0: there is
- * none, or several. */
-static size_t find_wrong_word(const struct words *typed)
-{
-	struct words w = *typed;
-	size_t found = 0, i;
-	unsigned int n;
-
-	for (i = 0; i < WORDS; i++) {
-		int shift = 16, place;
-
-		for (place = 0; place < WORD_LEN; place++) {
-			shift -= places[place].bits;
-			for (n = 1; n < 1u << places[place].bits; n++) {
-				w.numbers[i] ^= (uint16_t)(n << shift);
-				if (words_are_right(&w))
-					found = found && found != i + 1
-							? WORDS + 1
-							: i + 1;
-				w.numbers[i] = typed->numbers[i];
-			}
-		}
-	}
-	explicit_bzero(&w, sizeof(w));
-	return found <= WORDS ? found : 0;
-}
-
 static int fail_words(const struct words *w, struct err *err)
 {
-	size_t wrong = w->wrong;
-
 	if (words_are_right(w))
 		return fail(err, EACCES,
 			    "the recovery sheet is of another destination: "
@@ -170,12 +141,10 @@ static int fail_words(const struct words *w, struct err *err)
 		return fail(err, EINVAL,
 			    "a recovery sheet has nine words, not %zu",
 			    w->count);
-	if (!wrong)
-		wrong = find_wrong_word(w);
-	if (wrong)
+	if (w->wrong)
 		return fail(err, EINVAL,
 			    "word %zu of the recovery sheet has a typing error",
-			    wrong);
+			    w->wrong);
 	return fail(err, EINVAL,
 		    "the words of the recovery sheet have a typing error or "
 		    "another order");

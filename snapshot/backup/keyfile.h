@@ -38,8 +38,8 @@ int keyfile_read_id(const struct buf *bytes,
 		    unsigned char ret_id[KEYFILE_ID_LEN], struct err *err);
 
 /* The key, by a passphrase or by the words of a sheet. -EACCES: it opens no
- * slot; -EINVAL: words of a sheet with a typing error, whose number the text
- * says where it is known; -EBADMSG and -EPROTO as above. */
+ * slot; -EINVAL: words of a sheet with a typing error, and the number of a word
+ * that no sheet has; -EBADMSG and -EPROTO as above. */
 int keyfile_open(const struct buf *bytes, const char *secret,
 		 unsigned char ret_key[SEAL_KEY_LEN], struct err *err);
 /* The same by the words alone: -EINVAL also for a passphrase. */
