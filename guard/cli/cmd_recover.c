@@ -112,7 +112,7 @@ static int recover_store(struct from_copy *f, const struct options *o,
 {
 	const struct state *state = &f->c->state;
 	const struct copy_source *s = f->source;
-	const struct copy_unpack_options unpack = {
+	const struct copy_options unpack = {
 		.fault = from_copy_fault,
 		.progress = progress_show_bytes,
 	};
@@ -133,7 +133,6 @@ static int recover_store(struct from_copy *f, const struct options *o,
 	progress_start("recover");
 	got = copy_unpack(f->copy, dir, &unpack, ret_faults, err);
 	progress_end();
-	*ret_faults += from_copy_missing(f->copy, from_copy_fault, NULL);
 	if (got < 0)
 		return from_copy_damage(err);
 	if (home && move_home(dir, s->home, home, err) < 0)

@@ -176,7 +176,7 @@ static void print_backup_fault(void *arg, const char *object, const char *what,
 
 /* The newest backup of one machine. */
 static int verify_machine(struct from_copy *f, const struct copy_source *s,
-			  const struct copy_verify_options *o,
+			  const struct copy_options *o,
 			  struct copy_verify_result *sum, struct err *err)
 {
 	AUTO(copy) struct copy_store *copy = NULL;
@@ -188,8 +188,6 @@ static int verify_machine(struct from_copy *f, const struct copy_source *s,
 		o->fault(o->arg, name, "the newest backup", err->text);
 		return 0;
 	}
-	if (got == 0)
-		(void)from_copy_missing(copy, o->fault, o->arg);
 	if (got < 0 || copy_verify(copy, o, &r, err) < 0)
 		return -err->num;
 	sum->files += r.files;
@@ -238,7 +236,7 @@ static int verify_destination(struct from_copy *f, struct context *c,
 	json_auto_t *faults = o->json ? json_array() : NULL;
 	struct verify_command v = {.faults = faults};
 	struct copy_verify_result sum = {0};
-	const struct copy_verify_options options = {
+	const struct copy_options options = {
 		.read_data = level->read_data,
 		.sample = level->sample,
 		.fault = print_backup_fault,

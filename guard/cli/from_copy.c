@@ -198,7 +198,7 @@ int from_copy_view(struct from_copy *f, struct context *c,
 {
 	struct timestamp now = timestamp_now();
 	struct state *state = &f->view.state;
-	const struct copy_unpack_options unpack = {
+	const struct copy_options unpack = {
 		.lazy = true,
 		.fault = from_copy_fault,
 		.progress = progress_show_bytes,
@@ -209,7 +209,6 @@ int from_copy_view(struct from_copy *f, struct context *c,
 	if (from_copy_open(f, c, o->from, o->passphrase_file, err) < 0 ||
 	    from_copy_choose(f, o->machine, 0, err) < 0)
 		return -err->num;
-	(void)from_copy_missing(f->copy, from_copy_fault, NULL);
 	f->name = mem_printf("%" PRId64 "-copy-%u-%d", now.sec, now.nsec,
 			     (int)getpid());
 	state->path = mem_printf("%s/trash/%s", c->state.path, f->name);
@@ -333,19 +332,4 @@ const char *from_copy_promise(enum destination_promise promise)
 	const char *text = from_copy_promise_text(promise);
 
 	return text_printf("%.*s", (int)strcspn(text, ":"), text);
-}
-
-size_t from_copy_missing(const struct copy_store *copy, copy_fault *fault,
-			 void *arg)
-{
-	const uint64_t *numbers;
-	size_t count, i;
-
-	numbers = copy_missing(copy, &count);
-	for (i = 0; i < count; i++)
-		fault(arg, text_printf("backup %" PRIu64, numbers[i]),
-		      "its manifest",
-		      "missing or damaged: files that only "
-		      "it lists are lost");
-	return count;
 }

@@ -73,10 +73,6 @@ int from_copy_import(struct from_copy *f, struct restore_target *t,
 /* "plain", "append-only" or "locked"; and with the meaning of the word. */
 const char *from_copy_promise(enum destination_promise promise);
 const char *from_copy_promise_text(enum destination_promise promise);
-/* Reports the manifests that are missing before this backup. Returns how
- * many. */
-size_t from_copy_missing(const struct copy_store *copy, copy_fault *fault,
-			 void *arg);
 /* Prints a damage: a copy_fault. */
 void from_copy_fault(void *unused, const char *object, const char *what,
 		     const char *why);

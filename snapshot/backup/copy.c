@@ -15,13 +15,14 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/sorted.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "snapshot/backup/push.h"
 #include "snapshot/maintain/reach.h"
 #include "snapshot/maintain/verify.h"
 #include "snapshot/store/chunklist.h"
-#include "snapshot/store/hash.h"
+#include "snapshot/store/store_dir.h"
 
 #define PIECE ((size_t)1 << 20)
 /* More missing numbers are not reported. */
@@ -30,8 +31,9 @@
 struct copy_store {
 	struct manifest_place place;
 	struct manifest_state state;
+	struct manifest_names names; /* of all manifests there */
+	/* Numbers of manifests without which the state is not complete. */
 	VEC(uint64_t) missing;
-	VEC(uint64_t) gaps; /* other numbers below the newest without a file */
 };
 
 /* --- finding --- */
@@ -160,24 +162,18 @@ void copy_free(struct copy_store **c)
 	if (!*c)
 		return;
 	manifest_state_free(&(*c)->state);
+	VEC_FREE(&(*c)->names);
 	VEC_FREE(&(*c)->missing);
-	VEC_FREE(&(*c)->gaps);
 	free(*c);
 	*c = NULL;
-}
-
-const uint64_t *copy_missing(const struct copy_store *c, size_t *ret_count)
-{
-	*ret_count = c->missing.count;
-	return c->missing.items;
 }
 
 /* The manifest of that number in the chain of a source: clones may have written
  * one each. Behind a damaged one: any. */
 static struct manifest_name find_number(const struct manifest_place *place,
 					const struct copy_source *source,
-					uint64_t number,
-					const struct manifest_names *names)
+					const struct manifest_names *names,
+					uint64_t number)
 {
 	struct manifest_name at = source->newest, found = {0};
 	size_t i, count = 0;
@@ -200,15 +196,15 @@ static struct manifest_name find_number(const struct manifest_place *place,
 }
 
 static int load_newest(struct copy_store *c, const struct copy_source *source,
-		       uint64_t number, const struct manifest_names *names,
-		       struct err *err)
+		       uint64_t number, struct err *err)
 {
+	const struct manifest_names *names = &c->names;
 	struct manifest_name from = source->newest;
 	bool at_source = false;
 	size_t i = names->count;
 
 	if (number)
-		from = find_number(&c->place, source, number, names);
+		from = find_number(&c->place, source, names, number);
 	if (number && !from.number)
 		return fail(err, ENOENT, "there is no backup %" PRIu64, number);
 	while (i-- > 0) {
@@ -229,56 +225,59 @@ static int load_newest(struct copy_store *c, const struct copy_source *source,
 	return fail(err, EBADMSG, "no manifest of this backup can be read");
 }
 
-/* Old backups go from the first one on, so that a number between two others is
- * missing because its file was removed or hidden. */
-static void find_gaps(struct copy_store *c, const struct manifest_names *names)
-{
-	size_t i;
-
-	for (i = 1; i < names->count; i++) {
-		uint64_t number = names->items[i - 1].number + 1;
-
-		for (; number < names->items[i].number &&
-		       c->gaps.count < GAPS_MAX;
-		     number++)
-			if (!bsearch(&number, c->state.missing,
-				     c->state.missing_count, sizeof(number),
-				     sorted_compare_numbers))
-				*VEC_ADD(&c->gaps) = number;
-	}
-}
-
 int copy_open(const struct destination *d,
 	      const unsigned char key[SEAL_KEY_LEN],
 	      const struct copy_source *source, uint64_t number,
 	      struct copy_store **ret, struct err *err)
 {
-	struct manifest_names names = {0};
 	AUTO(copy) struct copy_store *c = mem_zalloc(sizeof(*c));
 	size_t i;
-	int got;
 
 	c->place = (struct manifest_place){.destination = d, .key = key};
 	memcpy(c->place.space, source->space, SEAL_SPACE_LEN);
-	got = manifest_list(&c->place, &names, err);
-	if (got == 0)
-		got = load_newest(c, source, number, &names, err);
-	if (got == 0)
-		find_gaps(c, &names);
-	free(names.items);
-	if (got < 0)
-		return got;
-	for (i = 0; i < c->state.missing_count; i++)
-		*VEC_ADD(&c->missing) = c->state.missing[i];
+	if (manifest_list(&c->place, &c->names, err) < 0 ||
+	    load_newest(c, source, number, err) < 0)
+		return -err->num;
+	for (i = 0; i < c->state.missing.count; i++)
+		*VEC_ADD(&c->missing) = c->state.missing.items[i];
 	*ret = TAKE(c);
 	return 0;
+}
+
+/* --- damage --- */
+
+/* Whether an error is about the destination's file, not about this machine. */
+static bool is_damage(int got)
+{
+	return got == -EBADMSG || got == -ENOENT || got == -EIO ||
+	       got == -EINVAL || got == -ELOOP || got == -EACCES;
+}
+
+static void report_manifest(const struct copy_options *o, uint64_t number,
+			    const char *why)
+{
+	if (o->fault)
+		o->fault(o->arg, text_printf("backup %" PRIu64, number),
+			 "its manifest", why);
+}
+
+static uint64_t report_missing(const struct copy_store *c,
+			       const struct copy_options *o)
+{
+	size_t i;
+
+	for (i = 0; i < c->missing.count; i++)
+		report_manifest(o, c->missing.items[i],
+				"missing or damaged: files that only it lists "
+				"are lost");
+	return c->missing.count;
 }
 
 /* --- unpacking --- */
 
 struct unpack {
 	struct copy_store *c;
-	const struct copy_unpack_options *o;
+	const struct copy_options *o;
 	int dir_fd, packs_fd, snaps_fd;
 	const bool *wanted; /* for each item, or NULL: all */
 	struct names cut; /* packs whose records are damaged */
@@ -312,8 +311,6 @@ static bool is_good_name(const struct manifest_item *item)
 {
 	size_t len = strlen(item->name);
 
-	if (!len || len > 64 || item->name[0] == '.' || strchr(item->name, '/'))
-		return false;
 	if (item->kind == MANIFEST_SNAPSHOT)
 		return catalog_file_seq(item->name) != 0;
 	if (item->kind == MANIFEST_FILE)
@@ -350,7 +347,7 @@ static int open_target(const struct unpack *u, const struct manifest_item *item)
 	int dir_fd = target_dir(u, item);
 	bool pack = dir_fd == u->packs_fd;
 	int fd = openat(dir_fd, item->name,
-			O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
+			O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
 				(pack ? 0 : O_TRUNC),
 			0600);
 
@@ -358,7 +355,7 @@ static int open_target(const struct unpack *u, const struct manifest_item *item)
 	if (fd < 0 && errno == EACCES &&
 	    fchmodat(dir_fd, item->name, 0600, 0) == 0)
 		fd = openat(dir_fd, item->name,
-			    O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+			    O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	return fd;
 }
 
@@ -383,6 +380,17 @@ static void end_damaged(struct unpack *u, const struct manifest_item *item,
 		(void)unlinkat(target_dir(u, item), item->name, 0);
 }
 
+/* Reads the next n bytes, PIECE at most, of a file of the destination. */
+static int read_piece(struct unpack *u, struct seal_reader *r, size_t n,
+		      struct err *err)
+{
+	size_t got;
+
+	if (seal_reader_read(r, u->bytes, n, &got, err) < 0)
+		return -err->num;
+	return got < n ? fail(err, EBADMSG, "it is too short") : 0;
+}
+
 /* Copies one item out of its file, which r reads at its offset, and moves *at
  * behind it. 1: the file is damaged; err says how. */
 static int unpack_item(struct unpack *u, struct seal_reader *r,
@@ -391,7 +399,7 @@ static int unpack_item(struct unpack *u, struct seal_reader *r,
 {
 	auto_close int fd = open_target(u, item);
 	uint64_t done = 0, len = item->len;
-	unsigned char last[8] = {0};
+	unsigned char last[8];
 
 	if (fd < 0)
 		return fail_errno(err, "create %s", text_quote(item->name));
@@ -399,14 +407,13 @@ static int unpack_item(struct unpack *u, struct seal_reader *r,
 		len = HEADER_LEN;
 	while (done < len) {
 		uint64_t left = len - done;
-		size_t n = left < PIECE ? (size_t)left : PIECE, got, k;
+		size_t n = left < PIECE ? (size_t)left : PIECE;
 
 		/* The header of a pack is apart from its index. */
 		if (item->kind == MANIFEST_INDEX && done < HEADER_LEN &&
 		    n > HEADER_LEN - done)
 			n = (size_t)(HEADER_LEN - done);
-		if (seal_reader_read(r, u->bytes, n, &got, err) < 0 ||
-		    (got < n && fail(err, EBADMSG, "it is too short"))) {
+		if (read_piece(u, r, n, err) < 0) {
 			end_damaged(u, item, fd, done);
 			return 1;
 		}
@@ -414,17 +421,15 @@ static int unpack_item(struct unpack *u, struct seal_reader *r,
 		    0)
 			return fail_errno(err, "write %s",
 					  text_quote(item->name));
-		for (k = n < 8 ? 0 : n - 8; k < n; k++) {
-			memmove(last, last + 1, 7);
-			last[7] = u->bytes[k];
-		}
 		done += n;
 		*at += n;
 		u->done += n;
 		if (u->o->progress)
 			u->o->progress(u->o->arg, u->done, u->total);
 	}
-	if (len == item->len && len >= 8 && get_le(last, 8) != item->check) {
+	if (len == item->len && len >= 8 &&
+	    (fd_pread(fd, last, 8, place_in_file(u, item, len - 8)) != 8 ||
+	     get_le(last, 8) != item->check)) {
 		end_damaged(u, item, -1, 0);
 		(void)fail(err, EBADMSG, "it has the content of another file");
 		return 1;
@@ -439,22 +444,13 @@ static int skip_to(struct unpack *u, struct seal_reader *r, uint64_t *at,
 {
 	while (*at < offset) {
 		uint64_t left = offset - *at;
-		size_t n = left < PIECE ? (size_t)left : PIECE, got;
+		size_t n = left < PIECE ? (size_t)left : PIECE;
 
-		if (seal_reader_read(r, u->bytes, n, &got, err) < 0)
+		if (read_piece(u, r, n, err) < 0)
 			return -err->num;
-		if (got < n)
-			return fail(err, EBADMSG, "it is too short");
 		*at += n;
 	}
 	return 0;
-}
-
-/* Whether an error is about the destination's file, not about this machine. */
-static bool is_damage(int got)
-{
-	return got == -EBADMSG || got == -ENOENT || got == -EIO ||
-	       got == -EINVAL || got == -ELOOP || got == -EACCES;
 }
 
 /* All items of one file. Its damage is reported for each item that lacks bytes,
@@ -542,26 +538,11 @@ static int unpack_kinds(struct unpack *u, bool records, struct err *err)
 
 static int unpack_items(struct unpack *u, struct err *err)
 {
-	int got = unpack_kinds(u, true, err);
+	int got;
 
+	u->bytes = mem_alloc(PIECE);
+	got = unpack_kinds(u, true, err);
 	return got < 0 ? got : unpack_kinds(u, false, err);
-}
-
-static int write_secrets(struct unpack *u, const struct buf *root,
-			 struct err *err)
-{
-	static const char *const names[] = {"secret", "secret.2"};
-	unsigned char bytes[SECRET_LEN + 8];
-	size_t i;
-	int got = 0;
-
-	memcpy(bytes, root->data, SECRET_LEN);
-	put_le(bytes + SECRET_LEN, hash_check(bytes, SECRET_LEN), 8);
-	for (i = 0; i < ARRAY_SIZE(names) && got == 0; i++)
-		got = atomic_write(u->dir_fd, names[i], bytes, sizeof(bytes),
-				   0400, ATOMIC_NO_SYNC, err);
-	explicit_bzero(bytes, sizeof(bytes));
-	return got;
 }
 
 static int make_dirs(struct unpack *u, const char *dir, struct err *err)
@@ -571,9 +552,9 @@ static int make_dirs(struct unpack *u, const char *dir, struct err *err)
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return fail_errno(err, "create %s", text_quote(dir));
-	u->dir_fd = fd_open_dir(AT_FDCWD, dir);
+	u->dir_fd = store_dir_open_subdir(AT_FDCWD, dir, err);
 	if (u->dir_fd < 0)
-		return fail_errno(err, "open %s", text_quote(dir));
+		return u->dir_fd;
 	if (fd_exists(u->dir_fd, "FORMAT"))
 		return fail(err, EEXIST, "%s is a store already",
 			    text_quote(dir));
@@ -583,12 +564,11 @@ static int make_dirs(struct unpack *u, const char *dir, struct err *err)
 		if (mkdirat(u->dir_fd, names[i], 0700) < 0 && errno != EEXIST)
 			return fail_errno(err, "create %s in %s", names[i],
 					  text_quote(dir));
-	u->packs_fd = fd_open_dir(u->dir_fd, "packs");
-	u->snaps_fd = fd_open_dir(u->dir_fd, "snaps");
-	if (u->packs_fd < 0 || u->snaps_fd < 0)
-		return fail_errno(err, "open a directory of %s",
-				  text_quote(dir));
-	return 0;
+	u->packs_fd = store_dir_open_subdir(u->dir_fd, "packs", err);
+	if (u->packs_fd < 0)
+		return u->packs_fd;
+	u->snaps_fd = store_dir_open_subdir(u->dir_fd, "snaps", err);
+	return u->snaps_fd < 0 ? u->snaps_fd : 0;
 }
 
 /* The number behind which the next snapshot is counted, then FORMAT, with
@@ -652,7 +632,7 @@ static int check_store(struct unpack *u, const char *dir, struct err *err)
 }
 
 int copy_unpack(struct copy_store *c, const char *dir,
-		const struct copy_unpack_options *o, uint64_t *ret_faults,
+		const struct copy_options *o, uint64_t *ret_faults,
 		struct err *err)
 {
 	AUTO(unpack)
@@ -662,21 +642,21 @@ int copy_unpack(struct copy_store *c, const char *dir,
 		.dir_fd = -1,
 		.packs_fd = -1,
 		.snaps_fd = -1,
+		.faults = report_missing(c, o),
 	};
 	AUTO(buf) struct buf root = {0};
 	int got;
 
-	u.bytes = mem_alloc(PIECE);
 	got = make_dirs(&u, dir, err);
 	if (got == 0)
 		got = manifest_read_root(&c->place, &root, err);
 	if (got == 0)
-		got = write_secrets(&u, &root, err);
+		got = store_dir_write_secrets(u.dir_fd, root.data, err);
 	if (got == 0)
 		got = unpack_items(&u, err);
 	if (got == 0)
 		got = finish_store(&u, &root, err);
-	if (got == 0 && !o->lazy && !u.faults)
+	if (got == 0 && !o->lazy && u.faults == c->missing.count)
 		got = check_store(&u, dir, err);
 	if (root.data)
 		explicit_bzero(root.data, root.len);
@@ -709,13 +689,13 @@ static int ignore_lost(void *arg, const char *path, const struct entry *e,
 int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 	       const struct entry *e, struct err *err)
 {
-	static const struct copy_unpack_options none;
+	static const struct copy_options none;
 	AUTO(inventory) struct inventory inv = {0};
 	AUTO(unpack)
 	struct unpack u = {
 		.c = c,
 		.o = &none,
-		.dir_fd = fd_open_dir(AT_FDCWD, dir),
+		.dir_fd = store_dir_open_subdir(AT_FDCWD, dir, err),
 		.packs_fd = -1,
 		.snaps_fd = -1,
 	};
@@ -724,11 +704,10 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 	size_t i;
 
 	if (u.dir_fd < 0)
-		return fail_errno(err, "open %s", text_quote(dir));
-	u.packs_fd = fd_open_dir(u.dir_fd, "packs");
+		return u.dir_fd;
+	u.packs_fd = store_dir_open_subdir(u.dir_fd, "packs", err);
 	if (u.packs_fd < 0)
-		return fail_errno(err, "open packs in %s", text_quote(dir));
-	u.bytes = mem_alloc(PIECE);
+		return u.packs_fd;
 	u.wanted = wanted;
 	if (inventory_load(s, &inv, err) < 0 ||
 	    reach_check(&inv, e, ignore_lost, NULL, err) < 0)
@@ -900,16 +879,41 @@ static bool is_sampled(unsigned int percentage)
 	return random * 100u < percentage * 256u;
 }
 
-int copy_verify(struct copy_store *c, const struct copy_verify_options *o,
+/* Old backups go from the first one on, so that a number between two others is
+ * missing because its file was removed or hidden. */
+static uint64_t report_gaps(const struct copy_store *c,
+			    const struct copy_options *o)
+{
+	const struct manifest_name *n = c->names.items;
+	uint64_t count = 0, number;
+	size_t i;
+
+	for (i = 1; i < c->names.count; i++) {
+		number = n[i - 1].number + 1;
+		for (; number < n[i].number && count < GAPS_MAX; number++) {
+			if (bsearch(&number, c->state.missing.items,
+				    c->state.missing.count, sizeof(number),
+				    sorted_compare_numbers))
+				continue;
+			count++;
+			report_manifest(o, number,
+					"missing; later ones have all its "
+					"files");
+		}
+	}
+	return count;
+}
+
+int copy_verify(struct copy_store *c, const struct copy_options *o,
 		struct copy_verify_result *ret, struct err *err)
 {
-	const struct copy_unpack_options report = {.fault = o->fault,
-						   .arg = o->arg};
-	struct unpack u = {.c = c, .o = &report};
+	struct unpack u = {.c = c, .o = o};
 	const struct manifest_items *all = &c->state.items;
 	auto_free const struct manifest_item **list =
 		mem_alloc((all->count + 1) * sizeof(*list));
-	struct copy_verify_result r = {.faults = c->missing.count};
+	struct copy_verify_result r = {
+		.faults = report_missing(c, o) + report_gaps(c, o),
+	};
 	uint64_t total = 0, done = 0;
 	size_t i, k, first = 0;
 
@@ -943,15 +947,6 @@ int copy_verify(struct copy_store *c, const struct copy_verify_options *o,
 		if (o->progress)
 			o->progress(o->arg, done, total);
 	}
-	for (i = 0; i < c->gaps.count; i++) {
-		if (o->fault)
-			o->fault(o->arg,
-				 text_printf("backup %" PRIu64,
-					     c->gaps.items[i]),
-				 "its manifest",
-				 "missing; later ones have all its files");
-		r.faults++;
-	}
 	r.faults += u.faults;
 	*ret = r;
 	return r.faults != 0;
@@ -959,34 +954,42 @@ int copy_verify(struct copy_store *c, const struct copy_verify_options *o,
 
 /* --- deleting --- */
 
-static void keep_names(struct names *to, const struct manifest_items *items)
+/* Lists the files that are kept: the manifests from a complete one on, which is
+ * the one at `first` or older, and all that they add. Only the newest must be
+ * readable: nothing recovers a damaged one. */
+static int list_kept(const struct manifest_place *place,
+		     const struct manifest_names *names, size_t first,
+		     struct names *ret, struct err *err)
 {
-	size_t i;
+	size_t i = names->count, k;
+	bool complete = false;
 
-	for (i = 0; i < items->count; i++) {
+	while (i-- > 0 && !complete) {
+		AUTO(manifest) struct manifest m = {0};
 		char name[MANIFEST_NAME_LEN];
+		int got = manifest_read(place, &names->items[i], &m, err);
 
-		manifest_object_name(&items->items[i], name);
-		names_add(to, name);
+		if (got < 0 && (i + 1 == names->count || !is_damage(got)))
+			return err_context(err, "backup %" PRIu64,
+					   names->items[i].number);
+		manifest_file_name(&names->items[i], name);
+		names_add(ret, name);
+		for (k = 0; k < m.adds.count; k++) {
+			manifest_object_name(&m.adds.items[k], name);
+			names_add(ret, name);
+		}
+		complete = i <= first && m.complete;
 	}
+	vec_sort(ret->items, ret->count, sizeof(char *), sorted_compare_texts);
+	return 0;
 }
 
-/* Whether a name in one of the directories is of guard. */
-static bool is_own_name(enum seal_kind kind, const char *name)
-{
-	size_t hex = 2 * SEAL_HASH_LEN, len = strlen(name);
-
-	return kind == SEAL_ROOT       ? strncmp(name, "root-", 5) == 0
-	       : kind == SEAL_MANIFEST ? len > hex && name[len - hex - 1] == '-'
-				       : len == hex;
-}
-
-static int delete_others(struct destination *d,
-			 const struct manifest_place *place,
+static int delete_others(const struct manifest_place *place,
 			 enum seal_kind kind, const struct names *keep,
 			 bool dry_run, struct copy_prune_result *ret,
-			 uint64_t *ret_count, struct err *err)
+			 struct err *err)
 {
+	const struct destination *d = place->destination;
 	auto_free char *dir = manifest_space_path(place->space, kind);
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -999,107 +1002,35 @@ static int delete_others(struct destination *d,
 		auto_close int fd = -1;
 		struct stat st;
 
-		if (list.items[i].type != DT_REG || !is_own_name(kind, name) ||
-		    (keep->count &&
-		     bsearch(&name, keep->items, keep->count, sizeof(char *),
-			     sorted_compare_texts)))
+		if (list.items[i].type != DT_REG ||
+		    !destination_is_hashed(name) ||
+		    bsearch(&name, keep->items, keep->count, sizeof(char *),
+			    sorted_compare_texts))
 			continue;
 		fd = destination_read(d, path, err);
 		if (fd == -ENOENT)
 			continue;
-		if (fd < 0 || fstat(fd, &st) < 0)
+		if (fd < 0 ||
+		    (!dry_run && destination_delete(d, path, err) < 0))
 			return -err->num;
-		if (!dry_run && destination_delete(d, path, err) < 0)
-			return -err->num;
-		ret->bytes += (uint64_t)st.st_size;
-		++*ret_count;
+		if (fstat(fd, &st) == 0)
+			ret->bytes += (uint64_t)st.st_size;
+		ret->backups += kind == SEAL_MANIFEST;
+		ret->files += kind != SEAL_MANIFEST;
 	}
 	return 0;
 }
 
-/* The number of the complete manifest that the one at `i` builds on. */
-static int find_complete(const struct manifest_place *place,
-			 const struct manifest_names *names, size_t i,
-			 uint64_t *ret, struct err *err)
-{
-	for (i++; i-- > 0;) {
-		AUTO(manifest) struct manifest m = {0};
-		int got = manifest_read(place, &names->items[i], &m, err);
-
-		if (got < 0 && !is_damage(got))
-			return got;
-		*ret = names->items[i].number;
-		if (m.complete)
-			return 0;
-	}
-	return 0;
-}
-
-/* Lists the files that the manifests from `first` on need. Only the newest must
- * be readable: nothing recovers a damaged one. */
-static int list_kept(const struct manifest_place *place,
-		     const struct manifest_names *names, size_t first,
-		     struct names *ret_files, struct names *ret_manifests,
-		     struct err *err)
-{
-	uint64_t base = names->items[first].number;
-	size_t i;
-	int got;
-
-	if (find_complete(place, names, first, &base, err) < 0)
-		return -err->num;
-	for (i = 0; i < names->count; i++) {
-		AUTO(manifest_state) struct manifest_state state = {0};
-		char name[MANIFEST_NAME_LEN];
-
-		if (names->items[i].number < base)
-			continue;
-		manifest_file_name(&names->items[i], name);
-		names_add(ret_manifests, name);
-		if (i < first)
-			continue;
-		got = manifest_load(place, names, &names->items[i], &state,
-				    err);
-		if (got < 0 && (i + 1 == names->count || !is_damage(got)))
-			return err_context(err, "backup %" PRIu64,
-					   names->items[i].number);
-		keep_names(ret_files, &state.items);
-	}
-	vec_sort(ret_files->items, ret_files->count, sizeof(char *),
-		 sorted_compare_texts);
-	vec_sort(ret_manifests->items, ret_manifests->count, sizeof(char *),
-		 sorted_compare_texts);
-	return 0;
-}
-
-/* Manifests go first: a killed prune leaves no backup without its files. */
-static int delete_unneeded(struct destination *d,
-			   const struct manifest_place *place,
-			   const struct names *files,
-			   const struct names *manifests, bool dry_run,
-			   struct copy_prune_result *ret, struct err *err)
-{
-	enum seal_kind kind;
-
-	if (delete_others(d, place, SEAL_MANIFEST, manifests, dry_run, ret,
-			  &ret->backups, err) < 0)
-		return -err->num;
-	for (kind = SEAL_ROOT; kind < SEAL_MANIFEST; kind++)
-		if (delete_others(d, place, kind, files, dry_run, ret,
-				  &ret->files, err) < 0)
-			return -err->num;
-	return 0;
-}
-
-int copy_prune(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
+int copy_prune(const struct destination *d,
+	       const unsigned char key[SEAL_KEY_LEN],
 	       const struct copy_source *source, uint64_t keep, bool dry_run,
 	       int local_fd, struct copy_prune_result *ret, struct err *err)
 {
 	struct manifest_place place = {.destination = d, .key = key};
 	struct manifest_names names = {0};
-	AUTO(names) struct names files = {0};
-	AUTO(names) struct names manifests = {0};
+	AUTO(names) struct names kept = {0};
 	auto_close int lock = push_lock(local_fd, d, err);
+	enum seal_kind kind;
 	int got;
 
 	*ret = (struct copy_prune_result){0};
@@ -1109,10 +1040,12 @@ int copy_prune(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
 	got = manifest_list(&place, &names, err);
 	if (got == 0 && names.count > keep) {
 		got = list_kept(&place, &names, names.count - (size_t)keep,
-				&files, &manifests, err);
-		if (got == 0)
-			got = delete_unneeded(d, &place, &files, &manifests,
-					      dry_run, ret, err);
+				&kept, err);
+		/* Manifests go first: a killed prune leaves no backup without
+		 * its files. */
+		for (kind = SEAL_MANIFEST; kind && got == 0; kind--)
+			got = delete_others(&place, kind, &kept, dry_run, ret,
+					    err);
 	}
 	free(names.items);
 	return got;

@@ -40,27 +40,26 @@ int copy_open(const struct destination *d,
 	      const struct copy_source *source, uint64_t number,
 	      struct copy_store **ret, struct err *err);
 void copy_free(struct copy_store **c);
-/* Numbers of manifests that are missing, so that what only they added is
- * unknown; owned by c. */
-const uint64_t *copy_missing(const struct copy_store *c, size_t *ret_count);
-
 /* Damage: object is the path of a file below the destination, what names the
- * pack or snapshot. */
+ * pack or snapshot. Missing manifests are damage, too: what only they added is
+ * unknown. */
 typedef void copy_fault(void *arg, const char *object, const char *what,
 			const char *why);
 typedef void copy_progress(void *arg, uint64_t done, uint64_t total);
 
-struct copy_unpack_options {
-	bool lazy; /* without the records of data packs: see copy_fetch() */
-	copy_fault *fault;
-	copy_progress *progress;
+struct copy_options {
+	bool lazy; /* unpack without the records of data packs: copy_fetch() */
+	bool read_data; /* verify all bytes */
+	unsigned int sample; /* those of so many percent of the files */
+	copy_fault *fault; /* may be NULL */
+	copy_progress *progress; /* may be NULL */
 	void *arg;
 };
 
 /* Makes a store in dir, which must not exist. Killed: dir has no FORMAT, and
  * the next call goes on. *ret_faults: number of reports. */
 int copy_unpack(struct copy_store *c, const char *dir,
-		const struct copy_unpack_options *o, uint64_t *ret_faults,
+		const struct copy_options *o, uint64_t *ret_faults,
 		struct err *err);
 
 /* Adds to a store that was unpacked lazily the packs that hold the objects
@@ -79,22 +78,13 @@ int copy_entry(struct store *from, struct store *to, const char *path,
 	       const struct entry *e, copy_lost *lost, void *arg,
 	       struct entry *ret, struct err *err);
 
-struct copy_verify_options {
-	bool read_data;
-	unsigned int sample; /* percentage of the files, 0: all or none */
-	copy_fault *fault;
-	copy_progress *progress;
-	void *arg;
-};
-
 struct copy_verify_result {
-	uint64_t files, bytes, snapshots, packs;
-	uint64_t faults; /* with missing manifests */
+	uint64_t files, bytes, snapshots, packs, faults;
 };
 
 /* The chain, presence and sizes; with read_data all bytes. 0: intact, 1:
  * damaged. */
-int copy_verify(struct copy_store *c, const struct copy_verify_options *o,
+int copy_verify(struct copy_store *c, const struct copy_options *o,
 		struct copy_verify_result *ret, struct err *err);
 
 struct copy_prune_result {
@@ -102,9 +92,11 @@ struct copy_prune_result {
 };
 
 /* Deletes the manifests of one namespace but for the newest `keep` (at least
- * 1), by the order of their arrival, and the files that only they need.
+ * 1), by the order of their arrival, and the files that only they need. More
+ * are kept, back to a complete one, on which the oldest of these builds.
  * local_fd: as for push_store(). */
-int copy_prune(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
+int copy_prune(const struct destination *d,
+	       const unsigned char key[SEAL_KEY_LEN],
 	       const struct copy_source *source, uint64_t keep, bool dry_run,
 	       int local_fd, struct copy_prune_result *ret, struct err *err);
 

@@ -256,7 +256,7 @@ static int copy_to_name(const struct destination_file *f, const char *name,
 	return got;
 }
 
-static bool ends_with_hash(const char *name)
+bool destination_is_hashed(const char *name)
 {
 	unsigned char hash[SEAL_HASH_LEN];
 	size_t len = strlen(name);
@@ -278,7 +278,7 @@ int destination_publish(struct destination *d, struct destination_file *f,
 		got = copy_to_name(f, name, err);
 		d->no_renames |= got == 0;
 	}
-	if (got == 0 || (got == -EEXIST && ends_with_hash(name)))
+	if (got == 0 || (got == -EEXIST && destination_is_hashed(name)))
 		got = atomic_sync_dir(f->dir_fd, err);
 	return got < 0 ? destination_explain(d, err) : 0;
 }

@@ -22,6 +22,8 @@
 #ifndef GUARD_SNAPSHOT_BACKUP_DESTINATION_H
 #define GUARD_SNAPSHOT_BACKUP_DESTINATION_H
 
+#include <stdbool.h>
+
 #include "base/dirtree.h"
 #include "base/mem.h"
 #include "snapshot/backup/seal.h"
@@ -68,6 +70,8 @@ struct destination_file {
  * -ENOSPC, -EROFS, -EACCES, -EIO. */
 int destination_begin(struct destination *d, const char *dir, const char *name,
 		      struct destination_file *ret, struct err *err);
+/* Whether a name ends with a hash: those of all files but guard-copy. */
+bool destination_is_hashed(const char *name);
 /* Gives the file its name; it and its directory are durable on return. A file
  * of that name is left as it is (0), because names are hashes; for a name that
  * is none (guard-copy) -EEXIST. */

@@ -444,7 +444,7 @@ void manifest_state_free(struct manifest_state *s)
 {
 	manifest_free(&s->last);
 	manifest_items_free(&s->items);
-	free(s->missing);
+	VEC_FREE(&s->missing);
 	*s = (struct manifest_state){0};
 }
 
@@ -465,40 +465,32 @@ static bool is_lost(int num)
 	return num == ENOENT || num == EBADMSG || num == EIO;
 }
 
-/* Adds the manifest of this name, unless it is missing or damaged: 0. 1: it is
- * added. */
-static int add_link(const struct manifest_place *place,
-		    const struct manifest_name *name, struct chain *to,
-		    struct err *err)
-{
-	struct manifest m;
-
-	if (manifest_read(place, name, &m, err) < 0)
-		return is_lost(err->num) ? 0 : -err->num;
-	*VEC_ADD(to) = m;
-	return 1;
-}
-
 /*
- * Adds the manifests of a number whose hash is unknown, because the next one is
- * lost. Only clones write several of one number before they part. Which of them
- * belongs to the chain is unknown then: all add their items, and none drops
- * any. Returns as add_link() does.
+ * Adds the manifests of a number that can be read: the one with this hash, or
+ * all when the hash is unknown (NULL), because the next one is lost. Only
+ * clones write several of one number before they part. Which of them belongs to
+ * the chain is unknown then: all add their items, and none drops any. Returns
+ * whether there is one.
  */
 static int add_links(const struct manifest_place *place,
 		     const struct manifest_names *all, uint64_t number,
-		     struct chain *to, struct err *err)
+		     const unsigned char *hash, struct chain *to,
+		     struct err *err)
 {
-	const struct manifest_name *name =
-		all->count ? sorted_find_number(number, all->items, all->count,
-						sizeof(*name))
-			   : NULL;
-	const struct manifest_name *end = all->items + all->count;
 	size_t first = to->count, i;
 
-	for (; name && name < end && name->number == number; name++)
-		if (add_link(place, name, to, err) < 0)
+	for (i = 0; i < all->count; i++) {
+		const struct manifest_name *name = &all->items[i];
+		struct manifest m;
+
+		if (name->number != number ||
+		    (hash && memcmp(name->hash, hash, SEAL_HASH_LEN) != 0))
+			continue;
+		if (manifest_read(place, name, &m, err) == 0)
+			*VEC_ADD(to) = m;
+		else if (!is_lost(err->num))
 			return -err->num;
+	}
 	if (to->count > first + 1)
 		for (i = first; i < to->count; i++) {
 			manifest_items_free(&to->items[i].drops);
@@ -516,23 +508,18 @@ static int complete_chain(const struct manifest_place *place,
 	int got = 1;
 
 	while (--number && !chain->items[chain->count - 1].complete) {
-		struct manifest_name name = {.number = number};
+		unsigned char previous[SEAL_HASH_LEN];
 
-		memcpy(name.hash, chain->items[chain->count - 1].previous,
-		       sizeof(name.hash));
-		got = got ? add_link(place, &name, chain, err)
-			  : add_links(place, all, number, chain, err);
+		memcpy(previous, chain->items[chain->count - 1].previous,
+		       sizeof(previous));
+		got = add_links(place, all, number, got ? previous : NULL,
+				chain, err);
 		if (got < 0)
 			return got;
-		if (got)
-			continue;
-		state->missing =
-			mem_resize(state->missing, state->missing_count + 1,
-				   sizeof(*state->missing));
-		state->missing[state->missing_count++] = number;
+		if (!got)
+			*VEC_ADD(&state->missing) = number;
 	}
-	vec_sort(state->missing, state->missing_count, sizeof(*state->missing),
-		 sorted_compare_numbers);
+	VEC_SORT(&state->missing, sorted_compare_numbers);
 	return 0;
 }
 

@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-#include "base/mem.h"
+#include "base/vec.h"
 #include "snapshot/backup/destination.h"
 #include "snapshot/backup/seal.h"
 
@@ -145,8 +145,7 @@ struct manifest_state {
 	/* The numbers that are missing or damaged in the chain of `last`, back
 	 * to the nearest complete one, ascending: what only they add is
 	 * unknown. */
-	uint64_t *missing;
-	size_t missing_count;
+	VEC(uint64_t) missing;
 };
 
 void manifest_state_free(struct manifest_state *s);

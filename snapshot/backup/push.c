@@ -912,26 +912,6 @@ static void count_outgoing(struct push *p)
 			p->total += lists[k]->items[i].item.len;
 }
 
-/* Files that a damaged key of the state seals could never be opened. */
-static int check_key(struct push *p, struct err *err)
-{
-	AUTO(buf) struct buf root = {0};
-	AUTO(manifest) struct manifest m = {0};
-	struct err ignored;
-	int got = manifest_read_root(&p->place, &root, &ignored);
-
-	if (root.data)
-		explicit_bzero(root.data, root.len);
-	if (got == 0 ||
-	    manifest_read(&p->place, &p->last, &m, &ignored) != -EBADMSG)
-		return 0;
-	return fail(err, EKEYREJECTED,
-		    "the key of %s in guard's state opens no file there: "
-		    "forget it (guard backup --forget %s), then give the "
-		    "passphrase",
-		    text_quote(p->d->path), text_shell(p->d->path));
-}
-
 static int push_missing(struct push *p, struct err *err)
 {
 	if (collect_snapshots(p, err) < 0 || collect_packs(p, err) < 0)
@@ -947,7 +927,7 @@ static int push_missing(struct push *p, struct err *err)
 		p->ret->bytes = p->total;
 		return 0;
 	}
-	if (check_key(p, err) < 0 || open_list(p, err) < 0 ||
+	if (open_list(p, err) < 0 ||
 	    send_bundles(p, SEAL_PACKS, &p->data, err) < 0 ||
 	    send_bundles(p, SEAL_META, &p->meta, err) < 0 ||
 	    send_roots(p, err) < 0 || send_manifest(p, err) < 0)

@@ -165,7 +165,7 @@ static int write_secret(int fd, const char *name, const void *secret,
 	return got;
 }
 
-static int write_new_secrets(int fd, const void *given, struct err *err)
+int store_dir_write_secrets(int fd, const void *given, struct err *err)
 {
 	unsigned char secret[SECRET_LEN];
 
@@ -270,7 +270,8 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 					  text_quote(dirs[i].name));
 	}
 	/* Some contain a secret. */
-	if (atomic_clear(fd, err) < 0 || write_new_secrets(fd, secret, err) < 0)
+	if (atomic_clear(fd, err) < 0 ||
+	    store_dir_write_secrets(fd, secret, err) < 0)
 		return -err->num;
 	/* The lock file must exist before the directory gets mode 0500. */
 	lock = lock_take(fd, "commit.lock", true, true, err);

@@ -51,6 +51,9 @@ void store_dir_close(struct store_dir *f);
  * header. -EPROTO: of a newer guard. */
 int store_dir_repair_format(const char *dir, struct err *err);
 
+/* Writes both copies of the secret into the directory of a new store. given:
+ * SECRET_LEN bytes; NULL: random ones. */
+int store_dir_write_secrets(int fd, const void *given, struct err *err);
 /* Whether a copy of the secret ("secret" or "secret.2") is intact: 0, or a
  * negative errno. */
 int store_dir_check_secret(const struct store_dir *f, const char *name,

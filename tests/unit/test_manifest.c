@@ -395,8 +395,8 @@ static char *load(struct lab *lab, const struct manifest_name *from)
 	assert_memory_equal(s.name.hash, from->hash, SEAL_HASH_LEN);
 	items = describe(&s.items);
 	buf_printf(&text, "%s;", items);
-	for (i = 0; i < s.missing_count; i++)
-		buf_printf(&text, " %d", (int)s.missing[i]);
+	for (i = 0; i < s.missing.count; i++)
+		buf_printf(&text, " %d", (int)s.missing.items[i]);
 	return buf_take_text(&text);
 }
 
