@@ -238,6 +238,10 @@ char *path_resolve(const char *path, struct err *err)
 
 	if (!full_path)
 		return NULL;
+	if (!*path) {
+		(void)fail(err, ENOENT, "an empty name is no path");
+		return NULL;
+	}
 	real = realpath(full_path, NULL);
 	if (real)
 		return real;

@@ -14,7 +14,7 @@ const char *backup_age_text(const struct backup *b)
 		: b->number ? text_printf("none since the recovery of backup "
 					  "%" PRIu64,
 					  b->number)
-			    : "none";
+			    : "none so far";
 
 	return text_printf(
 		"%s in %s%s%s", age, text_quote(b->path),
@@ -48,5 +48,15 @@ json_t *backup_age_json(const struct backups *known)
 		jsonout_bool(object, "unsent", b->unsent);
 		jsonout_add(list, object);
 	}
+	return list;
+}
+
+json_t *backup_age_paths(const struct backups *known)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < known->count; i++)
+		json_array_append_new(list, json_string(known->items[i].path));
 	return list;
 }

@@ -15,7 +15,8 @@ const char *backup_age_text(const struct backup *b);
 /* Whether it is older than a day, or of the future, or a later one has failed.
  */
 bool backup_age_is_late(const struct backup *b);
-/* All of them as a list of objects. */
+/* All of them as a list of objects, and of their paths. */
 json_t *backup_age_json(const struct backups *known);
+json_t *backup_age_paths(const struct backups *known);
 
 #endif

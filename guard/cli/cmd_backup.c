@@ -23,11 +23,14 @@ struct backup_command {
 	struct buf keyfile;
 	struct backup *b; /* in known */
 	char words[KEYFILE_WORDS_LEN]; /* of a new recovery sheet, or "" */
+	enum destination_promise promise; /* with words */
 };
 
 static int check_new_destination(const struct state *state, const char *path,
 				 struct err *err)
 {
+	auto_free char *git = path_join(path, ".git");
+
 	if (path_below(path, state->path))
 		return fail(err, EPERM, "%s is guard's own state",
 			    text_quote(path));
@@ -37,7 +40,7 @@ static int check_new_destination(const struct state *state, const char *path,
 			    "%s contains your home directory or guard's state: "
 			    "name a directory of its own for backups",
 			    text_quote(path));
-	return path_has_part(path, ".git")
+	return path_has_part(path, ".git") || access(git, F_OK) == 0
 		       ? fail(err, EPERM,
 			      "%s belongs to a git repository: name "
 			      "a directory of its own for backups",
@@ -45,45 +48,49 @@ static int check_new_destination(const struct state *state, const char *path,
 		       : 0;
 }
 
-/* The words in three rows. With --json they are in the object, too. */
+/* With --json the words are in the object, too. */
 static void print_sheet(const struct backup_command *x,
 			const unsigned char id[KEYFILE_ID_LEN])
 {
 	FILE *to = x->array ? output_stderr() : stdout;
-	const int row = (KEYFILE_WORDS_LEN - 1) / 3;
-	const char *w = x->words;
 
 	(void)fprintf(
 		to,
 		"Recovery sheet for the backups in %s\n\n"
-		"\twords        %.*s\n\t             %.*s\n"
-		"\t             %.*s\n"
+		"\twords        %s\n"
 		"\tdestination  %s\n"
 		"\tbackup       1, %s\n\n"
 		"The words open the backups without the passphrase: keep "
 		"them on paper,\naway from this machine. The number of the "
 		"newest backup beside them shows\nlater whether newer "
 		"backups are missing.\n",
-		text_quote(x->d.path), row, w, row, w + row + 1, row,
-		w + 2 * (row + 1), text_hex(id, KEYFILE_ID_LEN),
+		text_quote(x->d.path), x->words, text_hex(id, KEYFILE_ID_LEN),
 		text_time(timestamp_now()));
 	(void)fflush(to);
 }
 
 /* Writes guard-copy, after its sheet, without which it could be lost, and opens
- * it again by the words. */
+ * it again by the words. The destination is tried before: no sheet should be
+ * printed in vain. */
 static int make_keyfile(struct backup_command *x, const char *passphrase,
 			unsigned char key[SEAL_KEY_LEN], struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 	unsigned char id[KEYFILE_ID_LEN], again[SEAL_KEY_LEN];
+	struct err why;
+	int got;
 
-	if (keyfile_make(passphrase, id, key, x->words, &bytes, err) < 0)
+	if (destination_try(&x->d, &x->promise, err) < 0 ||
+	    keyfile_make(passphrase, id, key, x->words, &bytes, err) < 0)
 		return -err->num;
 	print_sheet(x, id);
-	if (backups_write_keyfile(&x->d, &bytes, err) < 0 ||
-	    backups_read_keyfile(&x->d, &x->keyfile, id, err) < 0 ||
-	    keyfile_open(&x->keyfile, x->words, again, err) < 0)
+	got = backups_write_keyfile(&x->d, &bytes, err);
+	if (backups_read_keyfile(&x->d, &x->keyfile, id, &why) < 0) {
+		if (got == 0)
+			*err = why;
+		return err_context(err, "the recovery sheet above is void");
+	}
+	if (got < 0 || keyfile_open(&x->keyfile, x->words, again, err) < 0)
 		return -err->num;
 	if (memcmp(key, again, SEAL_KEY_LEN) != 0)
 		return fail(err, EIO,
@@ -93,16 +100,21 @@ static int make_keyfile(struct backup_command *x, const char *passphrase,
 	return 0;
 }
 
+static int check_setting(const char *path, struct err *err)
+{
+	auto_free char *trimmed = text_trim(path, strlen(path));
+
+	return strcmp(trimmed, path) != 0 || strchr(path, '\n')
+		       ? fail(err, EINVAL,
+			      "%s cannot stand in the settings: rename it",
+			      text_quote(path))
+		       : 0;
+}
+
 /* The line "backup = DIR" of the settings. */
 static int set_every(struct backup_command *x, const char *path, bool on,
 		     struct err *err)
 {
-	auto_free char *trimmed = text_trim(path, strlen(path));
-
-	if (on && (strcmp(trimmed, path) != 0 || strchr(path, '\n')))
-		return fail(err, EINVAL,
-			    "%s cannot stand in the settings: rename it",
-			    text_quote(path));
 	return x->o->dry_run
 		       ? 0
 		       : settings_change(&x->c->state, "backup", path, on, err);
@@ -186,7 +198,8 @@ static int try_sheet(struct backup_command *x, struct err *err)
 
 		if (!line || !*line) {
 			output_print("the recovery sheet was not tried: guard "
-				     "backup --sheet %s tries it",
+				     "backup --sheet %s tries it, on a "
+				     "terminal",
 				     text_shell(x->d.path));
 			return 1;
 		}
@@ -281,7 +294,6 @@ static int send_and_report(struct backup_command *x, struct err *err)
 		.progress = progress_show_bytes,
 	};
 	AUTO(push_result) struct push_result r = {0};
-	enum destination_promise promise;
 	const char *text = NULL;
 	int got;
 
@@ -291,10 +303,8 @@ static int send_and_report(struct backup_command *x, struct err *err)
 	progress_end();
 	if (got < 0)
 		return got;
-	if (*x->words && destination_try(&x->d, &promise, err) < 0)
-		return -err->num;
 	if (*x->words)
-		text = from_copy_promise_text(promise);
+		text = from_copy_promise_text(x->promise);
 	report_backup(x, &r, got ? err->text : NULL, text);
 	if (*x->words && !x->settings.backup_command && is_on_store_disk(x))
 		output_warn("%s is on the same disk as guard's store: the loss "
@@ -358,13 +368,16 @@ static int back_up(struct backup_command *x, const char *path, struct err *err)
 
 static int back_up_all(struct backup_command *x, struct err *err)
 {
+	AUTO(backups) struct backups all = {0};
 	AUTO(mem_list) char **paths = NULL;
 	int got = STATUS_OK;
 	char **path;
 	size_t i;
 
-	for (i = 0; i < x->known.count; i++)
-		(void)mem_list_add_once(&paths, x->known.items[i].path);
+	if (backups_load_all(&x->c->state, &all, err) < 0)
+		return -err->num;
+	for (i = 0; i < all.count; i++)
+		(void)mem_list_add_once(&paths, all.items[i].path);
 	if (!paths)
 		return fail(err, ENOENT,
 			    "no destination is known: name a directory on "
@@ -534,6 +547,8 @@ static int run_backup_verb(struct backup_command *x, const char *path,
 		return prune(x, path, err);
 	if (x->o->sheet)
 		return sheet(x, path, err);
+	if (x->o->every && check_setting(path, err) < 0)
+		return -err->num;
 	got = back_up(x, path, err);
 	if (got == 1)
 		output_error(err);

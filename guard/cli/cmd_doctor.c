@@ -9,7 +9,7 @@
 #include "guard/cli/backup_age.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/styled.h"
-#include "guard/retention/settings.h"
+#include "guard/retention/backups.h"
 #include "guard/sandbox/inspect.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/state/state.h"
@@ -131,29 +131,14 @@ static void print_backup(struct doctor *d, const char *path, bool late,
 				    .remedy = late ? remedy : NULL});
 }
 
-/* Returns the number of destinations. Those of the settings may have no backup
- * so far, and then no failure is recorded. */
+/* Returns the number of destinations. */
 static size_t inspect_backups(struct doctor *d, const struct state *st)
 {
 	AUTO(backups) struct backups known = {0};
-	AUTO(settings) struct settings settings = {0};
 	struct err ignored;
-	size_t i, count = 0;
+	size_t i;
 
-	(void)backups_load(st, &known, &ignored);
-	(void)settings_load(st, &settings, &ignored);
-	for (i = 0; settings.backups && settings.backups[i]; i++) {
-		auto_free char *path =
-			path_resolve(settings.backups[i], &ignored);
-
-		if (!path || backups_find(&known, path))
-			continue;
-		print_backup(d, path, true,
-			     text_printf("the settings name %s, where no "
-					 "backup was made",
-					 text_quote(path)));
-		count++;
-	}
+	(void)backups_load_all(st, &known, &ignored);
 	for (i = 0; i < known.count; i++) {
 		const struct backup *b = &known.items[i];
 		auto_free char *text =
@@ -161,7 +146,7 @@ static size_t inspect_backups(struct doctor *d, const struct state *st)
 
 		print_backup(d, b->path, backup_age_is_late(b), text);
 	}
-	return count + known.count;
+	return known.count;
 }
 
 /* A backup that is missing is named once a week, since not everybody can have

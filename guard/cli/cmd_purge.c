@@ -9,6 +9,7 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "guard/change/changes.h"
+#include "guard/cli/backup_age.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/purge_everything.h"
 #include "guard/history/versions.h"
@@ -226,7 +227,6 @@ static void print_purge_json(const struct purge_command *p,
 			     const struct purge_result *done)
 {
 	json_t *object = json_object(), *others = json_array();
-	json_t *backups = json_array();
 	size_t i;
 
 	jsonout_text(object, "schema", "guard.purge/1");
@@ -243,10 +243,7 @@ static void print_purge_json(const struct purge_command *p,
 		jsonout_add(others, other);
 	}
 	jsonout_set(object, "same_bytes", others);
-	for (i = 0; i < p->backups.count; i++)
-		json_array_append_new(backups,
-				      json_string(p->backups.items[i].path));
-	jsonout_set(object, "backups", backups);
+	jsonout_set(object, "backups", backup_age_paths(&p->backups));
 	if (done) {
 		jsonout_number(object, "snapshots", done->snapshots);
 		jsonout_number(object, "packs", done->packs);

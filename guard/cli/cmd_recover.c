@@ -178,6 +178,10 @@ static int recover(struct from_copy *f, const struct options *o,
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
 	lock = lock_take(c->state.fd, "recover.lock", true, false, err);
+	if (lock == -EWOULDBLOCK)
+		return fail(err, EBUSY,
+			    "another guard recover is running: try again when "
+			    "it has ended");
 	if (lock < 0 || remove_empty_store(c, err) < 0 ||
 	    from_copy_open(f, c, dir, o->passphrase_file, err) < 0 ||
 	    from_copy_choose(f, machine, o->backup, err) < 0)
@@ -196,6 +200,9 @@ static int recover(struct from_copy *f, const struct options *o,
 			    text_count(faults, "damaged object"));
 	output_hint("guard log --all lists the snapshots, guard restore PATH "
 		    "restores a file or directory");
+	output_hint("settings are not in a backup: guard backup --every %s "
+		    "makes backups again",
+		    text_shell(f->destination.path));
 	return faults ? STATUS_REFUSED : STATUS_OK;
 }
 

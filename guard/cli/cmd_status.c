@@ -336,20 +336,24 @@ static void print_storing(const struct context *c)
 	free(storing.run_id);
 }
 
-/* One line, for the destination with the newest backup. */
-static void print_backup_age(const struct backups *known)
+/* The destination with the newest backup, and those that lack one or failed. */
+static void print_backup_ages(const struct backups *known)
 {
-	const struct backup *newest = NULL;
+	const struct backup *newest = known->items;
 	size_t i;
 
 	for (i = 0; i < known->count; i++)
-		if (!newest || known->items[i].time > newest->time)
+		if (known->items[i].time > newest->time)
 			newest = &known->items[i];
-	if (newest)
-		styled_line(styled_out(), LINE_PLAIN,
-			    "%snewest backup: %s" PLAIN,
-			    backup_age_is_late(newest) ? CHANGED : FAINT,
-			    backup_age_text(newest));
+	for (i = 0; i < known->count; i++) {
+		const struct backup *b = &known->items[i];
+
+		if (b == newest || b->failure || !b->time)
+			styled_line(styled_out(), LINE_PLAIN,
+				    "%snewest backup: %s" PLAIN,
+				    backup_age_is_late(b) ? CHANGED : FAINT,
+				    backup_age_text(b));
+	}
 }
 
 static int status(struct context *c, struct status_options *o, struct err *err)
@@ -361,7 +365,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		return -err->num;
 	o->project = c->project;
 	o->context = c;
-	if (backups_load(&c->state, &o->backups, err) < 0)
+	if (backups_load_all(&c->state, &o->backups, err) < 0)
 		output_warn("%s", err->text);
 	retire_runs(c, true);
 	if ((o->o->all ? session_list(c->state.runs_fd, false, &list, err)
@@ -401,7 +405,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		print_table(&list, o);
 	if (!o->o->json && !o->o->porcelain && !o->o->ids) {
 		print_storing(c);
-		print_backup_age(&o->backups);
+		print_backup_ages(&o->backups);
 	}
 	return STATUS_OK;
 }

@@ -128,12 +128,13 @@ void output_error(const struct err *err)
 	print_message("", err->text);
 	/* An error about damage of the store names the remedy. */
 	if (err->num == EBADMSG && !strstr(err->text, "guard repair") &&
-	    strncmp(err->file, "snapshot/", strlen("snapshot/")) == 0)
+	    strncmp(err->file, "snapshot/", strlen("snapshot/")) == 0 &&
+	    !strstr(err->file, "/backup/"))
 		output_hint("guard verify lists the damage, guard repair "
 			    "repairs it as far as possible");
 	/* Also where nothing else is said: there is no other way on. */
 	if ((err->num == ENOSPC || err->num == EDQUOT) &&
-	    !strstr(err->text, "guard prune")) {
+	    !strstr(err->text, " prune") && !strstr(err->text, "--prune")) {
 		auto_free char *hint = free_space_hint();
 
 		print_message("  ", hint);

@@ -7,6 +7,7 @@
 #include "base/lock.h"
 #include "base/record.h"
 #include "guard/change/recover.h"
+#include "guard/cli/backup_age.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 
@@ -18,7 +19,7 @@ static const char *const names[] = {
 	"pins",		"pins.lock",	"names.lock",	 "oplog",
 	"last-prune",	"last-retired", "last-warned",	 "clock",
 	"pending-runs", "config",	"store",	 "derived",
-	"backups",	"last-backup",	"recover.lock",
+	"backups",	"last-backup",	"recover.lock",	 "last-hint",
 };
 
 static int refuse_live_runs(const struct context *c, struct err *err)
@@ -160,9 +161,12 @@ int purge_everything(struct context *c, const struct options *o,
 		     struct err *err)
 {
 	json_auto_t *ids = o->json ? json_array() : NULL;
+	AUTO(backups) struct backups backups = {0};
 	json_t *object;
+	size_t i;
 
-	if (refuse_live_runs(c, err) < 0 || list_pending(c, ids, err) < 0)
+	if (backups_load(&c->state, &backups, err) < 0 ||
+	    refuse_live_runs(c, err) < 0 || list_pending(c, ids, err) < 0)
 		return -err->num;
 	if (!o->dry_run && !is_confirmed(o->confirm, c->state.path))
 		return STATUS_REFUSED;
@@ -175,10 +179,15 @@ int purge_everything(struct context *c, const struct options *o,
 		jsonout_text(object, "path", c->state.path);
 		jsonout_bool(object, "done", !o->dry_run);
 		jsonout_set(object, "pending", TAKE(ids));
+		jsonout_set(object, "backups", backup_age_paths(&backups));
 		jsonstream_print(object);
 	}
 	output_print(o->dry_run ? "all of guard's state would be removed: %s"
 				: "all of guard's state is removed: %s",
 		     text_quote(c->state.path));
+	for (i = 0; i < backups.count; i++)
+		output_warn("the backups in %s stay: its passphrase and its "
+			    "recovery sheet open them",
+			    text_quote(backups.items[i].path));
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }

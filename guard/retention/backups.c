@@ -145,6 +145,25 @@ int backups_load(const struct state *state, struct backups *ret,
 	return 0;
 }
 
+int backups_load_all(const struct state *state, struct backups *ret,
+		     struct err *err)
+{
+	AUTO(settings) struct settings settings = {0};
+	struct err ignored;
+	char **name;
+
+	if (backups_load(state, ret, err) < 0)
+		return -err->num;
+	(void)settings_load(state, &settings, &ignored);
+	for (name = settings.backups; name && *name; name++) {
+		auto_free char *path = path_resolve(*name, &ignored);
+
+		if (path && !backups_find(ret, path))
+			*VEC_ADD(ret) = (struct backup){.path = TAKE(path)};
+	}
+	return 0;
+}
+
 struct backup *backups_find(const struct backups *b, const char *path)
 {
 	size_t i;

@@ -51,6 +51,10 @@ void backups_free(struct backups *b);
  * asks for the passphrase again. */
 int backups_load(const struct state *state, struct backups *ret,
 		 struct err *err);
+/* The same, with those directories of the settings where no backup was made:
+ * they have a path alone. Errors of the settings are ignored. */
+int backups_load_all(const struct state *state, struct backups *ret,
+		     struct err *err);
 /* The first destination of that path, and that of the id; or NULL. */
 struct backup *backups_find(const struct backups *b, const char *path);
 struct backup *backups_find_id(const struct backups *b,

@@ -17,10 +17,9 @@ mkdir "$usb" "$T/other"
 files() {
 	find "$1" -type f -printf '%P %T@ %C@\n' | LC_ALL=C sort
 }
-# sheet FILE: the words of the recovery sheet in it, in three rows
+# sheet FILE: the words of the recovery sheet in it
 sheet() {
-	sed -n '/^\twords/,/^\tdestination/p' "$1" | sed '$d' |
-		sed 's/^\twords//' | tr -s ' \t\n' ' ' | sed 's/^ //; s/ $//'
+	sed -n 's/^\twords *//p' "$1"
 }
 backups_in() {
 	find "$1" -path '*/c/*' ! -name '*.tmp-*' | wc -l
@@ -47,6 +46,20 @@ says "$err" 'name a directory of its own'
 git init -q "$T/repository"
 gives 1 'a directory of git is refused' guard backup "$T/repository/.git"
 says "$err" 'belongs to a git repository'
+gives 1 'and its work tree' guard backup "$T/repository"
+says "$err" 'belongs to a git repository'
+echo "backup = $usb" >"$state/config"
+guard status >"$out"
+says "$out" "newest backup: none so far in '$usb'"
+gives 1 'a destination of the settings needs a passphrase, too' guard backup
+says "$err" 'use --passphrase-file FILE'
+rm "$state/config"
+gives 1 'a name that the settings cannot have is refused' \
+	guard backup --every "$usb " --passphrase-file "$T/pass"
+says "$err" 'rename it'
+gives 1 'a directory that takes no file is refused' \
+	guard backup /proc/self --passphrase-file "$pass"
+is "$(cat "$out")" '' 'without a recovery sheet'
 gives 1 'the first backup needs a passphrase' guard backup "$usb"
 says "$err" 'use --passphrase-file FILE'
 : >"$T/empty"
@@ -183,6 +196,7 @@ head -c 170000000 /dev/zero >/small/fill 2>"$T/full"
 gives 1 'a full destination fails' \
 	guard backup /small/usb --passphrase-file "$pass"
 says "$err" 'No space left on device'
+silent "$err" 'guard prune --trash'
 rm /small/fill
 gives 0 'the next backup continues' \
 	guard backup /small/usb --passphrase-file "$pass"

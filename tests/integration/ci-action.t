@@ -47,6 +47,10 @@ gives 0 'a command without changes passes' step 2 OPTIONS= COMMAND=true
 is "$(output report)" '' '... without a report'
 gives 0 'options are words for guard run' \
 	step 2 OPTIONS='--net none --hide .env' COMMAND='[ ! -s .env ]'
+gives 0 'a name among the options loses no report' \
+	step 2 OPTIONS='--name own --env GLOB=*' COMMAND='echo "$GLOB" >named'
+ok '... which is there' grep -q named "$(output report)"
+gives 127 'a command may begin with a dash' step 2 OPTIONS= COMMAND='-x'
 gives 125 'a failure of guard fails' \
 	step 2 OPTIONS='--net nosuch' COMMAND=true
 is "$(output status)" 125 '... with its status as an output'

@@ -22,8 +22,7 @@ backup() {
 # use_words SHEET: instead of the passphrase
 use_words() {
 	secret=$T/words
-	grep -oE '\b([a-z]{5} ){2}[a-z]{5}$' "$1" | head -n 3 |
-		tr '\n' ' ' >"$secret"
+	sed -n 's/^\twords *//p' "$1" >"$secret"
 }
 
 # on NAME COMMAND...: on another machine, with the passphrase in a file
@@ -94,6 +93,12 @@ gives 1 'recover -n refuses an unknown machine' recover a -n "$D" nosuch
 gives 1 'recover -n refuses an unknown number' recover a -n --at 7 "$D"
 gives 0 'recover -n accepts a backup that is there' recover a -n --at 2 "$D"
 says "$err" 'backup 2 of'
+gives 1 'an empty home is refused' recover a --into '' "$D"
+exec 9>"$T/a/state/recover.lock"
+flock 9
+gives 1 'a second recover is refused' recover a "$D"
+says "$err" 'another guard recover is running'
+exec 9>&-
 gives 1 'a home that does not exist is refused' \
 	recover a --into nosuch "$D"
 gives 1 'a directory that does not exist is named' recover a "$T/nosuch"
@@ -431,7 +436,7 @@ guard doctor >"$out" 2>"$err"
 ok 'doctor calls an old backup weaker' grep -q '^weaker .*backup' "$out"
 echo "backup = $T/never" >"$state/config"
 guard doctor >"$out" 2>"$err"
-says "$out" "the settings name '$T/never', where no backup was made"
+says "$out" "newest backup: none so far in '$T/never'"
 rm "$state/config"
 gives 0 'purge --json -n has the destinations' guard purge --json -n big3
 ok 'the JSON names them' sh -c "tr -d '\n ' <'$out' |
