@@ -88,6 +88,12 @@ static int keep_current_git(void *arg, const char *path, const struct entry *e,
 	return tree_editor_put(k->ed, full_path, &now, err);
 }
 
+bool restore_paths_lost(const struct restore_target *t, const char *path)
+{
+	return t->lost.count && bsearch(&path, t->lost.items, t->lost.count,
+					sizeof(path), sorted_compare_texts);
+}
+
 struct skip_unread {
 	struct store *store;
 	const struct entry *now;
@@ -110,7 +116,7 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 	AUTO(tree) struct tree old = {0}, tree = {0};
 	bool is_dir = S_ISDIR(e->mode);
 	auto_free char *stored = path_join(l->from->path, path);
-	const char *purged, *key = stored;
+	const char *purged;
 	size_t i;
 
 	if (!(e->flags & ENTRY_INCOMPLETE) || (!*path && !is_dir))
@@ -118,9 +124,7 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 	if (tree_lookup(l->store, l->now, full_path, &now, err) < 0)
 		return -err->num;
 	purged = snapshot_purge_note(&l->from->snapshot, stored);
-	if (l->from->lost.count &&
-	    bsearch(&key, l->from->lost.items, l->from->lost.count, sizeof(key),
-		    sorted_compare_texts))
+	if (restore_paths_lost(l->from, stored))
 		report_warning("%s is skipped: its content is lost",
 			       text_quote(full_path));
 	else if (is_dir)

@@ -48,6 +48,9 @@ struct restore_paths {
 	struct changeset change; /* one root, after the plan */
 };
 
+/* Is the content of this path in the root lost? */
+bool restore_paths_lost(const struct restore_target *t, const char *path);
+
 /* Unlocks the root and frees the plan. */
 void restore_paths_free(struct restore_paths *r);
 

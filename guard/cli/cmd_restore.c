@@ -168,6 +168,14 @@ static void sort_lost(struct restore *r, struct restore_target *t)
 	r->lost += t->lost.count;
 }
 
+/* False: no target is left. */
+static bool drop_lost_targets(struct restore *r)
+{
+	sources_skip_lost(&r->found);
+	r->in.count = r->found.count;
+	return r->in.count;
+}
+
 /* Takes lost files and directories out of the targets. */
 static int skip_lost(struct restore *r, struct err *err)
 {
@@ -188,29 +196,32 @@ static int skip_lost(struct restore *r, struct err *err)
 	return store_flush(store, err);
 }
 
-/* If the store has lost a part of the targets, which the execution finds before
- * it changes anything: the same once more with the rest. */
+/* After the failure `got`, if the store has lost a part of the targets: takes
+ * that part out. True: the rest can be restored. */
+static bool leave_out_lost(struct restore *r, int got)
+{
+	struct err ignored;
+
+	if (r->lost || (got != -EBADMSG && got != -ENOENT) ||
+	    skip_lost(r, &ignored) < 0 || !r->lost || !drop_lost_targets(r))
+		return false;
+	restore_paths_free(&r->in);
+	return true;
+}
+
+/* The execution finds lost content before it changes anything. */
 static int execute_paths(struct restore *r, struct err *err)
 {
-	struct err first;
 	int got = restore_paths_execute(&r->in, err);
 
-	if (r->lost || (got != -EBADMSG && got != -ENOENT))
+	if (!leave_out_lost(r, got))
 		return got;
-	first = *err;
-	if (skip_lost(r, err) < 0)
-		return -err->num;
-	if (!r->lost) {
-		*err = first;
-		return got;
-	}
-	restore_paths_free(&r->in);
 	if (restore_paths_plan(&r->in, err) < 0 ||
 	    plan_summary_count(&r->in.change, &r->counts, err) < 0)
 		return -err->num;
-	if (plan_print_blocks(&planned_root(r)->plan, NULL, NULL))
-		return fail(err, EIO, "all of it is lost");
-	return restore_paths_execute(&r->in, err);
+	return plan_print_blocks(&planned_root(r)->plan, NULL, NULL)
+		       ? got
+		       : restore_paths_execute(&r->in, err);
 }
 
 static int execute_restore(struct restore *r, struct err *err)
@@ -240,7 +251,7 @@ static int restore_here(struct restore *r, struct err *err)
 	int got, status;
 	size_t i;
 
-	r->in.root_missing = is_root_missing(r);
+	r->in.root_missing |= is_root_missing(r);
 	for (i = 1; i < r->found.count; i++)
 		if (strcmp(r->found.items[i].snapshot.root_path,
 			   restored_root(r)) != 0)
@@ -363,6 +374,8 @@ static int import_sources(struct restore *r, struct err *err)
 		sort_lost(r, t);
 	}
 	progress_end();
+	if (!drop_lost_targets(r))
+		return fail(err, EIO, "the backup has lost all of it");
 	return store_flush(r->found.store, err);
 }
 
@@ -400,7 +413,9 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	if (r->o->from && import_sources(r, err) < 0)
 		return -err->num;
 	output_run_commands(&r->in.c->state, restored_root(r));
-	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
+	do {
+		got = r->o->to ? restore_to(r, err) : restore_here(r, err);
+	} while (leave_out_lost(r, got));
 	if (r->lost && got >= 0) {
 		output_warn("%s skipped: %s does not have the content",
 			    text_count(r->lost, "lost path"),

@@ -38,6 +38,24 @@ void sources_free(struct sources *s)
 	*s = (struct sources){0};
 }
 
+void sources_skip_lost(struct sources *s)
+{
+	size_t i, count = s->count;
+
+	s->count = 0;
+	for (i = 0; i < count; i++) {
+		struct restore_target *t = &s->items[i];
+
+		if (S_ISDIR(t->entry.mode) || !restore_paths_lost(t, t->path)) {
+			s->items[s->count++] = *t;
+			continue;
+		}
+		report_warning("%s is skipped: its content is lost",
+			       text_quote(t->arg));
+		restore_target_free(t);
+	}
+}
+
 /* --- the snapshots that have a path --- */
 
 /* May take *s and leave {0}. A result other than 0 ends the loop. */

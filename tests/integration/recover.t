@@ -192,6 +192,15 @@ loses() {
 	says "$err" "big2' is skipped: its content is lost"
 	is "$(diff -rq --no-dereference "$P" "$T/files/project")" "Only in $P: big2" \
 		"all but this file ($2)"
+	rm -rf "$T/files"
+	gives 1 "a lost file does not keep back another one ($2)" \
+		on "$1" guard restore -y --at 4 --to "$T/files" "$P/big[23]"
+	says "$err" "big2' is skipped: its content is lost"
+	is "$(ls "$T/files")" big3 "which is restored ($2)"
+	gives 1 "a lost file alone is not restored ($2)" \
+		on "$1" guard restore -y --at 4 --to "$T/files" "$P/big2"
+	says "$err" ' repair'
+	silent "$err" 'when it was stored'
 }
 
 gives 0 'verify DIR accepts an intact destination' guard verify "$D"
@@ -220,7 +229,7 @@ gives 0 'restore --from does not need other objects' \
 	guard restore -n -y --from "$D" --at 3 "$P/big3"
 gives 1 'restore --from names what it cannot restore' \
 	guard restore -n -y --from "$D" --at 3 "$P/big2"
-says "$err" '1 lost path skipped'
+says "$err" 'the backup has lost all of it'
 rm -rf "$T/files"
 gives 1 'restore --from restores a directory without a lost file' \
 	guard restore -y --from "$D" --at 4 --to "$T/files" "$P"
