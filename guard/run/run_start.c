@@ -220,6 +220,22 @@ static int check_link(const struct run *run, const struct grant *g,
 	return 0;
 }
 
+static int check_private(const struct run *run, const char *path,
+			 struct err *err)
+{
+	AUTO(mem_list)
+	char **list = private_paths_list(&run->context.state, run->project);
+	size_t i;
+
+	for (i = 0; list[i]; i++)
+		if (path_below(path, list[i]))
+			return fail(err, EPERM, "%s is %s: no run may see it",
+				    text_quote(path),
+				    i ? "a destination of backups"
+				      : "guard's own state");
+	return 0;
+}
+
 /*
  * A grant wins over a mask and is mounted on top of the layers. No grant may
  * expose the state itself, or a directory that holds the project, whose layer
@@ -231,9 +247,6 @@ static int check_grant(const struct run *run, const struct grant *g,
 {
 	const char *home = run->context.state.home;
 	const char *name = text_quote(g->written);
-	AUTO(mem_list)
-	char **private_paths =
-		private_paths_list(&run->context.state, run->project);
 	size_t i;
 
 	if (path_below(run->project, g->real))
@@ -255,12 +268,8 @@ static int check_grant(const struct run *run, const struct grant *g,
 				    "exposing it would replace its layer by "
 				    "the real files",
 				    name);
-	for (i = 0; private_paths[i]; i++)
-		if (path_below(g->real, private_paths[i]))
-			return fail(err, EPERM, "%s is %s: no run may see it",
-				    name,
-				    i ? "a destination of backups"
-				      : "guard's own state");
+	if (check_private(run, g->real, err) < 0)
+		return -err->num;
 	if (g->kind == GRANT_READ_WRITE && !S_ISDIR(g->mode))
 		return fail(err, ENOTDIR,
 			    "--rw %s is not a directory: programs cannot "
@@ -573,7 +582,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	size_t i;
 	int got;
 
-	if (run_check_grants(run, err) < 0 ||
+	if (check_private(run, run->cwd, err) < 0 ||
+	    run_check_grants(run, err) < 0 ||
 	    budget_begin(&run->budget, run->session.fd, o->layer_bytes,
 			 o->layer_files, o->resume, err) < 0)
 		return -err->num;

@@ -228,7 +228,7 @@ gives 0 'a backup without guard-copy' guard backup "$usb"
 ok 'writes it again' cmp "$T/guard-copy" "$usb/guard-copy"
 ok 'and its second copy' cmp "$T/guard-copy" "$usb/guard-copy.2"
 chmod u+w "$state/backups/$id/key"
-printf 'x' | dd of="$state/backups/$id/key" bs=1 seek=3 conv=notrunc \
+printf 'damaged' | dd of="$state/backups/$id/key" bs=1 seek=3 conv=notrunc \
 	2>"$T/said"
 change damaged
 gives 1 'a damaged key seals no backup' guard backup "$usb"
@@ -365,6 +365,10 @@ is "$(guard explain "$usb" | cut -d '(' -f 1)" \
 	"'$usb': masked: a destination of backups " 'explain says why'
 gives 125 '--ro does not expose it' guard run --ro "$usb" -- true
 says "$err" 'is a destination of backups: no run may see it'
+cd "$usb/$space/c" || exit 99
+gives 125 'a run does not begin there' guard run -- true
+says "$err" 'is a destination of backups: no run may see it'
+cd - >/dev/null || exit 99
 gives 125 '--rw neither' guard run --rw "$usb/$space" -- true
 rm "$state/config"
 
