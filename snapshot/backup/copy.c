@@ -365,18 +365,21 @@ static bool is_pack(const struct manifest_item *item)
 }
 
 /* A pack without all of its records must not look complete: it ends behind the
- * intact ones and gets no index, so that its index is made of these. */
+ * intact ones and gets no index, so that its index is made of these. Without
+ * records there is no pack: see copy_fetch(). */
 static void end_damaged(struct unpack *u, const struct manifest_item *item,
 			int fd, uint64_t len)
 {
+	bool is_index = item->kind == MANIFEST_INDEX;
+
 	if (u->wanted)
 		return;
 	if (item->kind == MANIFEST_RECORDS)
 		names_add(&u->cut, item->name);
-	if (fd >= 0 && is_pack(item) && len &&
+	if (fd >= 0 && is_pack(item) && len && !(is_index && u->o->lazy) &&
 	    ftruncate(fd, (off_t)place_in_file(u, item, len)) == 0)
 		return;
-	if (item->kind != MANIFEST_INDEX)
+	if (!is_index || u->o->lazy)
 		(void)unlinkat(target_dir(u, item), item->name, 0);
 }
 
@@ -705,14 +708,16 @@ static bool has_reached(const struct inventory_pack *pack)
 	return false;
 }
 
-static int ignore_lost(void *arg, const char *path, const struct entry *e,
-		       const char *why, struct err *err)
+static int note_lost(void *arg, const char *path, const struct entry *e,
+		     const char *why, struct err *err)
 {
-	(void)arg;
+	bool *lost = arg;
+
 	(void)path;
 	(void)e;
 	(void)why;
 	(void)err;
+	*lost = true;
 	return 0;
 }
 
@@ -731,6 +736,7 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 	};
 	auto_free bool *wanted =
 		mem_zalloc(c->state.items.count * sizeof(*wanted) + 1);
+	bool lost = false;
 	size_t i;
 
 	if (u.dir_fd < 0)
@@ -740,7 +746,7 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 		return u.packs_fd;
 	u.wanted = wanted;
 	if (inventory_load(s, &inv, err) < 0 ||
-	    reach_check(&inv, e, ignore_lost, NULL, err) < 0)
+	    reach_check(&inv, e, note_lost, &lost, err) < 0)
 		return -err->num;
 	for (i = 0; i < inv.count; i++) {
 		const struct manifest_item *records = manifest_items_find(
@@ -749,7 +755,15 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 		if (records && has_reached(&inv.packs[i]))
 			wanted[records - c->state.items.items] = true;
 	}
-	return unpack_items(&u, err);
+	/* A pack whose index is lost does not exist so far, and may have any
+	 * object. */
+	for (i = 0; lost && i < c->state.items.count; i++)
+		wanted[i] |=
+			c->state.items.items[i].kind == MANIFEST_RECORDS &&
+			!fd_exists(u.packs_fd, c->state.items.items[i].name);
+	return lost && fchmod(u.packs_fd, 0700) < 0
+		       ? fail_errno(err, "open packs in %s", text_quote(dir))
+		       : unpack_items(&u, err);
 }
 
 /* --- an entry from one store to another --- */

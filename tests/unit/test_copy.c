@@ -866,6 +866,85 @@ static void test_a_lazy_copy_reads_what_an_entry_needs(void **state)
 	assert_true(buf_same(&want, &is));
 }
 
+/* Appends a file of a snapshot; false: it is lost. c: fetches its packs. */
+static bool describe_file(struct box *box, uint64_t seq, const char *name,
+			  struct copy_store *c, struct buf *to)
+{
+	AUTO(store) struct store *s = NULL;
+	AUTO(snapshot) struct snapshot snap = {0};
+	AUTO(entry) struct entry e = {0};
+	void *args[2] = {to, NULL};
+	struct err err;
+
+	ok(store_open(&s, box->store_root_fd, STORE_READ, &err));
+	args[1] = s;
+	if (catalog_load(s, seq, &snap, &err) < 0 ||
+	    tree_lookup(s, &snap.root, name, &e, &err) <= 0)
+		return false;
+	if (c)
+		ok(copy_fetch(c, box->store_root_fd, s, &e, &err));
+	return describe(args, name, &e, &err) == 0;
+}
+
+/* Each file of snapshots and indexes in turn, cut or missing: all that a
+ * recovery has also comes without one. */
+static void test_a_lazy_copy_has_all_that_a_recovery_has(void **state)
+{
+	struct box *box = *state;
+	static const char *const names[] = {"a", "b", "c"};
+	AUTO(names) struct names list = {0};
+	auto_free char *there = sub(box, "there");
+	AUTO(destination) struct destination d = DESTINATION_NONE;
+	AUTO(copy_sources) struct copy_sources sources = {0};
+	AUTO(copy) struct copy_store *c = NULL;
+	uint64_t bytes;
+	size_t i, k, recovered = 0;
+	struct err err;
+
+	for (i = 0; i < 3; i++) {
+		put_file(box, names[i], i, 100000);
+		(void)take(box);
+		(void)push_now(box, "local");
+	}
+	ok(destination_open(there, &d, &err));
+	ok(copy_list(&d, key, &sources, &err));
+	ok(copy_open(&d, key, &sources.items[0], 0, &c, &err));
+	list_there(box, "/s/", &list, &bytes);
+	assert_int_equal(list.count, 3);
+	for (i = 0; i < 6; i++) {
+		auto_free char *path = path_join(there, list.items[i / 2]);
+		auto_free char *aside = path_join(box->dir, "aside");
+		auto_free char *cut =
+			mem_printf("head -c 500 '%s' >'%s'", aside, path);
+		struct buf want[9] = {{0}};
+		bool whole[9];
+		struct box new;
+
+		assert_return_code(rename(path, aside), errno);
+		if (i % 2)
+			assert_int_equal(system(cut), 0);
+		assert_true(unpack(box, 0, false, &new, NULL) > 0);
+		for (k = 0; k < 9; k++) {
+			whole[k] = describe_file(&new, 1 + k / 3, names[k % 3],
+						 NULL, &want[k]);
+			recovered += whole[k];
+		}
+		assert_true(unpack(box, 0, true, &new, NULL) > 0);
+		for (k = 0; k < 9; k++) {
+			AUTO(buf) struct buf is = {0};
+
+			if (whole[k]) {
+				assert_true(describe_file(
+					&new, 1 + k / 3, names[k % 3], c, &is));
+				assert_true(buf_same(&want[k], &is));
+			}
+			buf_free(&want[k]);
+		}
+		assert_return_code(rename(aside, path), errno);
+	}
+	assert_true(recovered > 6);
+}
+
 static void test_random_histories_come_back(void **state)
 {
 	struct box *box = *state;
@@ -935,6 +1014,7 @@ int main(void)
 		TEST(a_prune_steps_over_damaged_manifests),
 		TEST(damage_that_was_noted_is_sent_again),
 		TEST(a_lazy_copy_reads_what_an_entry_needs),
+		TEST(a_lazy_copy_has_all_that_a_recovery_has),
 		TEST(random_histories_come_back),
 	};
 	struct err err;
