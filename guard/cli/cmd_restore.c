@@ -29,7 +29,7 @@ struct restore {
 	struct sources found;
 	struct plan_counts counts; /* of the plan in place */
 	bool done; /* something was restored */
-	size_t lost; /* entries that were skipped because they are lost */
+	struct names lost; /* skipped: the store or the backup has no content */
 };
 
 /* The root of the plan; empty where there is no plan. */
@@ -92,12 +92,68 @@ static int print_new(struct store *store, const struct entry *e, char *path,
 	return 0;
 }
 
+/* A copy_lost. */
+static void add_lost(void *arg, const char *path, const char *why)
+{
+	(void)why;
+	names_add(arg, path);
+}
+
+/* In a dry run, which executes nothing. -EBADMSG: content is lost. */
+static int check_content(const struct restore *r, const char *path,
+			 const struct entry *e, struct err *err)
+{
+	struct store *store = r->in.c->store;
+	AUTO(names) struct names lost = {0};
+	AUTO(entry) struct entry same = {0};
+
+	if (!r->o->dry_run || r->lost.count)
+		return 0;
+	if (copy_entry(store, store, path, e, add_lost, &lost, &same, err) < 0)
+		return -err->num;
+	return lost.count ? fail(err, EBADMSG, "the content of %s is lost",
+				 text_quote(lost.items[0]))
+			  : 0;
+}
+
+/* Files that the execution writes from the store. */
+static int check_steps(const struct restore *r, struct err *err)
+{
+	const struct plan *plan = &planned_root(r)->plan;
+	size_t i;
+
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
+
+		if (S_ISREG(s->to.mode) &&
+		    !oid_equal(&s->to.content, &s->from.content) &&
+		    check_content(r, s->path, &s->to, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
 /* Without a directory to compare with, every entry is new. */
 static int confirm_restore_all(struct restore *r, const char *where,
 			       struct err *err)
 {
-	size_t i;
+	size_t i, k;
 
+	for (i = 0; i < r->found.count; i++) {
+		const struct restore_target *t = &r->found.items[i];
+
+		if (check_content(r, t->path, &t->entry, err) < 0)
+			return -err->num;
+		for (k = 0; r->o->dry_run && k < t->lost.count; k++) {
+			const char *lost = t->lost.items[k];
+			auto_free char *path = path_join(
+				r->o->to ? path_name(t->arg) : t->path,
+				path_rest(lost, t->path));
+
+			output_warn("%s is skipped: its content is lost",
+				    text_quote(path));
+		}
+	}
 	for (i = 0; i < r->found.count && !is_silent_restore(r); i++) {
 		const struct restore_target *t = &r->found.items[i];
 		auto_free char *path =
@@ -155,17 +211,14 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 	return plan_summary_ask(&r->counts, NULL, where, r->o->yes);
 }
 
-/* A copy_lost. */
-static void add_lost(void *arg, const char *path, const char *why)
-{
-	(void)why;
-	names_add(arg, path);
-}
-
 static void sort_lost(struct restore *r, struct restore_target *t)
 {
+	size_t i;
+
 	VEC_SORT(&t->lost, sorted_compare_texts);
-	r->lost += t->lost.count;
+	for (i = 0; i < t->lost.count; i++)
+		*VEC_ADD(&r->lost) =
+			path_join(t->snapshot.root_path, t->lost.items[i]);
 }
 
 /* False: no target is left. */
@@ -202,8 +255,9 @@ static bool leave_out_lost(struct restore *r, int got)
 {
 	struct err ignored;
 
-	if (r->lost || (got != -EBADMSG && got != -ENOENT) ||
-	    skip_lost(r, &ignored) < 0 || !r->lost || !drop_lost_targets(r))
+	if (r->lost.count || (got != -EBADMSG && got != -ENOENT) ||
+	    skip_lost(r, &ignored) < 0 || !r->lost.count ||
+	    !drop_lost_targets(r))
 		return false;
 	restore_paths_free(&r->in);
 	return true;
@@ -276,6 +330,8 @@ static int restore_here(struct restore *r, struct err *err)
 	if (restore_paths_plan(&r->in, err) < 0 ||
 	    plan_summary_count(&r->in.change, &r->counts, err) < 0)
 		return -err->num;
+	if (check_steps(r, err) < 0)
+		return -err->num;
 	plan_print_choices(&planned_root(r)->plan);
 	if (r->in.root_missing)
 		return plan_print_blocks(&planned_root(r)->plan, NULL, REFUSED)
@@ -321,8 +377,6 @@ static int restore_to(struct restore *r, struct err *err)
 	return STATUS_OK;
 }
 
-/* JSON: the sources, the snapshots before and after (0: none) and, without
- * --to, the members of plan_summary_json(). */
 /* A number where no file has this name. */
 static bool is_snapshot_number(const char *text)
 {
@@ -416,14 +470,17 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	do {
 		got = r->o->to ? restore_to(r, err) : restore_here(r, err);
 	} while (leave_out_lost(r, got));
-	if (r->lost && got >= 0) {
+	if (r->lost.count && got >= 0) {
 		output_warn("%s skipped: %s does not have the content",
-			    text_count(r->lost, "lost path"),
+			    text_count(r->lost.count, "lost path"),
 			    r->o->from ? "the backup" : "the store");
 		got = STATUS_REFUSED;
 	}
+	/* The sources, the snapshots before and after (0: none), the lost paths
+	 * and, without --to, the members of plan_summary_json(). */
 	if (got >= 0 && r->o->json) {
 		json_t *object = json_object(), *from = json_array();
+		json_t *lost = json_array();
 
 		for (i = 0; i < (int)r->found.count; i++) {
 			const struct restore_target *t = &r->found.items[i];
@@ -439,6 +496,13 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		jsonout_text(object, "to", r->o->to);
 		jsonout_text(object, "backup", r->from.destination.path);
 		jsonout_set(object, "from", from);
+		for (i = 0; i < (int)r->lost.count; i++) {
+			json_t *path = json_object();
+
+			jsonout_text(path, "path", r->lost.items[i]);
+			jsonout_add(lost, path);
+		}
+		jsonout_set(object, "lost", lost);
 		jsonout_number(object, "before", planned_root(r)->now.seq);
 		jsonout_number(object, "after", planned_root(r)->after);
 		if (!r->o->to)
@@ -470,6 +534,7 @@ int cmd_restore(const struct options *o, struct context *c, struct err *err)
 	c->wait_for_lock = true;
 	got = restore(&r, o->count, o->operands, err);
 	sources_free(&r.found);
+	names_free(&r.lost);
 	from_copy_free(&r.from);
 	restore_paths_free(&r.in);
 	return got;

@@ -187,11 +187,34 @@ loses() {
 		"$P/big3" "$P/data" "$P/.git" "$P/notes.txt"
 	ok "with the right bytes ($2)" cmp "$P/big3" "$T/files/big3"
 	rm -rf "$T/files"
+	gives 1 "a dry run names the lost file ($2)" \
+		on "$1" guard restore -n --at 4 --to "$T/files" "$P"
+	grep lost "$err" >"$T/dry"
 	gives 1 "a directory with a lost file is restored ($2)" \
 		on "$1" guard restore -y --at 4 --to "$T/files" "$P"
 	says "$err" "big2' is skipped: its content is lost"
+	is "$(cat "$T/dry")" "$(grep lost "$err")" \
+		"as its dry run has said ($2)"
 	is "$(diff -rq --no-dereference "$P" "$T/files/project")" "Only in $P: big2" \
 		"all but this file ($2)"
+	cp -a "$T/files/project" "$T/$1/moved"
+	mv "$P" "$P.away"
+	cp -a "$T/$1/moved" "$P"
+	rm "$P/big3"
+	for option in '-n --json' -y; do
+		# shellcheck disable=SC2086 # words
+		gives 1 "in place with $option, too ($2)" \
+			on "$1" guard restore $option --at 4 "$P"
+		grep lost "$err" >"$T/lost$option"
+		[ "$option" = -y ] ||
+			ok "the JSON has the lost path ($2)" grep -qF \
+				"\"path\": \"$P/big2\"" "$out"
+	done
+	says "$T/lost-y" "'big2' is skipped: its content is lost"
+	is "$(cat "$T/lost-n --json")" "$(cat "$T/lost-y")" \
+		"the dry run has said it ($2)"
+	rm -rf "$P"
+	mv "$P.away" "$P"
 	rm -rf "$T/files"
 	gives 1 "a lost file does not keep back another one ($2)" \
 		on "$1" guard restore -y --at 4 --to "$T/files" "$P/big[23]"
@@ -236,7 +259,12 @@ gives 1 'restore --from restores a directory without a lost file' \
 is "$(diff -rq --no-dereference "$P" "$T/files/project")" "Only in $P: big2" \
 	'all but this file comes from the backup'
 rm big2 big3
-gives 1 'in place, too' guard restore -y --from "$D" --at 4 .
+gives 1 'a dry run in place' guard restore -n --from "$D" --at 4 .
+grep lost "$err" >"$T/dry"
+gives 1 'in place, too' guard restore -y --json --from "$D" --at 4 .
+is "$(cat "$T/dry")" "$(grep lost "$err")" 'its dry run has said the same'
+is "$(tr -d ' \n' <"$out" | grep -o '"lost":[^]]*]')" \
+	"\"lost\":[{\"path\":\"$P/big2\"}]" 'the JSON has the lost path'
 no 'the lost file is not there' test -e big2
 ok 'the other one is' test -e big3
 gives 0 'undo reverts it' guard undo -y
