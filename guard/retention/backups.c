@@ -498,7 +498,8 @@ static int collect_unsent(int dir, const struct record *r,
 		  : list_all_paths(d, pushed->space, to, err) < 0)
 		return -err->num;
 	for (i = 0; known && i < pushed->paths.count; i++)
-		names_add(to, pushed->paths.items[i]);
+		if (fd_exists(d->fd, pushed->paths.items[i]))
+			names_add(to, pushed->paths.items[i]);
 	for (i = 0; i < to->count; i++)
 		buf_printf(&bytes, "%s\n", to->items[i]);
 	return to->count ? atomic_write(dir, UNSENT, bytes.data, bytes.len,

@@ -31,7 +31,7 @@ enum manifest_kind {
 	MANIFEST_TREES = 3, /* a pack of other types, whole; in s/ */
 	MANIFEST_SNAPSHOT = 4, /* name: 10 digits at least, ".gsn"; in s/ */
 	MANIFEST_FILE = 5, /* "gone", "lost" of the store, "pins"; in s/ */
-	MANIFEST_ROOT = 6, /* FORMAT and secret; name: the hash; at the top */
+	MANIFEST_ROOT = 6, /* FORMAT and secret; name: "1", "2"; at the top */
 };
 
 struct manifest_item {

@@ -122,21 +122,30 @@ static void add_record(struct buf *to, const struct manifest_items *items)
 	enc_u64(to, hash_check(bytes.data, bytes.len));
 }
 
-/* Adds the items of a record. False: the list ends here; the last record of a
- * killed backup may be cut off. */
-static bool read_record(struct dec *d, struct manifest_items *to)
+/* False: the list ends here; the last record of a killed backup may be cut off.
+ */
+static bool read_record(struct dec *d, struct manifest *ret)
 {
 	size_t len = dec_u32(d);
 	const unsigned char *bytes = dec_raw(d, len);
 	uint64_t check = dec_u64(d);
-	AUTO(manifest) struct manifest m = {0};
 	struct err ignored;
 
-	if (d->bad || check != hash_check(bytes, len) ||
-	    manifest_decode(bytes, len, &m, &ignored) < 0)
-		return false;
-	manifest_items_advance(to, &m);
-	return true;
+	return !d->bad && check == hash_check(bytes, len) &&
+	       manifest_decode(bytes, len, ret, &ignored) == 0;
+}
+
+/* Adds the items of a record and, of a file that a killed backup has sent, its
+ * path, which that backup did not return. */
+static void take_record(struct push *p, const struct manifest *m, bool first)
+{
+	auto_free char *path = NULL;
+
+	manifest_items_advance(&p->items, m);
+	if (first || !m->adds.count)
+		return;
+	path = manifest_object_path(&p->place, m->adds.items);
+	names_add(&p->ret->paths, path);
 }
 
 static int save_list(struct push *p, struct err *err)
@@ -165,6 +174,7 @@ static bool decode_list(struct push *p, const struct buf *b)
 	struct dec d = dec_start(b->data, b->len);
 	const unsigned char *magic = dec_raw(&d, strlen(LIST_MAGIC));
 	const unsigned char *space = dec_raw(&d, SEAL_SPACE_LEN), *hash;
+	struct manifest m = {0};
 	size_t records = 0, len;
 	uint64_t count;
 
@@ -183,8 +193,11 @@ static bool decode_list(struct push *p, const struct buf *b)
 		return false;
 	memcpy(p->place.space, space, SEAL_SPACE_LEN);
 	memcpy(p->last.hash, hash, SEAL_HASH_LEN);
-	for (; read_record(&d, &p->items); records++)
+	for (; read_record(&d, &m); records++) {
+		take_record(p, &m, !records);
+		manifest_free(&m);
 		p->list_len = (size_t)(d.at - b->data);
+	}
 	/* The next manifest must name the items that were sent since, too. */
 	p->complete |= records > 1 || p->list_len < b->len;
 	return records;
@@ -479,13 +492,21 @@ static int hash_times(struct push *p, uint64_t *ret, struct err *err)
 	return 0;
 }
 
-static struct outgoing *add_outgoing(struct outgoings *to,
-				     enum manifest_kind kind, const char *name)
+/* Records are data, all else goes into s/. */
+static struct outgoing *add_outgoing(struct push *p, enum manifest_kind kind,
+				     const char *name, uint64_t len,
+				     uint64_t check)
 {
-	struct outgoing *o = VEC_ADD(to);
+	struct outgoing *o =
+		VEC_ADD(kind == MANIFEST_RECORDS ? &p->data : &p->meta);
 
-	o->item.kind = (uint8_t)kind;
-	o->item.name = mem_strdup(name);
+	o->item = (struct manifest_item){
+		.kind = (uint8_t)kind,
+		.name = mem_strdup(name),
+		.len = len,
+		.check = check,
+	};
+	p->total += len;
 	return o;
 }
 
@@ -506,9 +527,7 @@ static int add_small_file(struct push *p, int dir_fd, enum manifest_kind kind,
 	check = b.len < 8 ? 0 : get_le(b.data + b.len - 8, 8);
 	if (known && known->check == check && known->len == b.len)
 		return 0;
-	o = add_outgoing(&p->meta, kind, name);
-	o->item.len = b.len;
-	o->item.check = check;
+	o = add_outgoing(p, kind, name, b.len, check);
 	o->bytes = TAKE(b);
 	p->ret->snapshots += kind == MANIFEST_SNAPSHOT;
 	return 0;
@@ -575,10 +594,8 @@ static int add_pack(struct push *p, const char *name, struct err *err)
 	if (!pack_header_get(header, &format) || header[10] != PACK_DATA ||
 	    memcmp(footer, "GUARDPKE", 8) != 0 || index < HEADER_LEN ||
 	    index > size - FOOTER_LEN) {
-		o = add_outgoing(&p->meta, MANIFEST_TREES, name);
+		o = add_outgoing(p, MANIFEST_TREES, name, size, check);
 		o->ranges[0] = (struct range){0, size};
-		o->item.len = size;
-		o->item.check = check;
 		return 0;
 	}
 	/* A backup that was interrupted has sent records without an index. */
@@ -590,16 +607,14 @@ static int add_pack(struct push *p, const char *name, struct err *err)
 			    sizeof(end))
 			return fail_errno(err, "read pack %s",
 					  text_quote(name));
-		o = add_outgoing(&p->data, MANIFEST_RECORDS, name);
+		o = add_outgoing(p, MANIFEST_RECORDS, name, index - HEADER_LEN,
+				 get_le(end, sizeof(end)));
 		o->ranges[0] = (struct range){HEADER_LEN, index - HEADER_LEN};
-		o->item.len = index - HEADER_LEN;
-		o->item.check = get_le(end, sizeof(end));
 	}
-	o = add_outgoing(&p->meta, MANIFEST_INDEX, name);
+	o = add_outgoing(p, MANIFEST_INDEX, name, HEADER_LEN + size - index,
+			 check);
 	o->ranges[0] = (struct range){0, HEADER_LEN};
 	o->ranges[1] = (struct range){index, size - index};
-	o->item.len = HEADER_LEN + size - index;
-	o->item.check = check;
 	return 0;
 }
 
@@ -797,10 +812,6 @@ static int send_file(struct push *p, enum seal_kind kind,
 		       SEAL_HASH_LEN);
 	manifest_object_name(&items[0].item, name);
 	for (i = 0; i < count; i++) {
-		if (kind == SEAL_ROOT) {
-			free(items[i].item.name);
-			items[i].item.name = mem_strdup(name);
-		}
 		manifest_items_add(&sent.adds, &items[i].item);
 		manifest_items_add(&p->manifest.adds, &items[i].item);
 	}
@@ -840,15 +851,17 @@ static int send_bundles(struct push *p, enum seal_kind kind,
  */
 static int send_roots(struct push *p, struct err *err)
 {
+	static char names[][2] = {"1", "2"};
 	size_t i;
 
-	for (i = 0; i < p->items.count; i++)
-		if (p->items.items[i].kind == MANIFEST_ROOT)
-			return 0;
-	for (i = 0; i < 2; i++) {
-		struct outgoing root = {.item.kind = MANIFEST_ROOT};
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		struct outgoing root = {
+			.item = {.kind = MANIFEST_ROOT, .name = names[i]},
+		};
 		int got;
 
+		if (manifest_items_find(&p->items, MANIFEST_ROOT, names[i]))
+			continue;
 		buf_add(&root.bytes, store_get_dir(p->store)->key.secret,
 			SECRET_LEN);
 		got = fd_slurp_at(store_root_fd(p->store), "FORMAT",
@@ -858,7 +871,6 @@ static int send_roots(struct push *p, struct err *err)
 			got = send_file(p, SEAL_ROOT, &root, 1, err);
 		explicit_bzero(root.bytes.data, root.bytes.len);
 		buf_free(&root.bytes);
-		free(root.item.name);
 		if (got < 0)
 			return got;
 	}
@@ -902,21 +914,10 @@ static int send_manifest(struct push *p, struct err *err)
 	return 0;
 }
 
-static void count_outgoing(struct push *p)
-{
-	const struct outgoings *lists[] = {&p->data, &p->meta};
-	size_t i, k;
-
-	for (k = 0; k < ARRAY_SIZE(lists); k++)
-		for (i = 0; i < lists[k]->count; i++)
-			p->total += lists[k]->items[i].item.len;
-}
-
 static int push_missing(struct push *p, struct err *err)
 {
 	if (collect_snapshots(p, err) < 0 || collect_packs(p, err) < 0)
 		return -err->num;
-	count_outgoing(p);
 	if (!p->data.count && !p->meta.count && p->last.number &&
 	    !p->complete && !p->o->complete) {
 		p->ret->nothing = true;

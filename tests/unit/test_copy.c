@@ -352,6 +352,60 @@ static void test_dry_runs_and_second_kills_lose_no_namespace(void **state)
 	calls_unsynced = false;
 }
 
+/* Copies files of the destination to another one. */
+static void carry(struct box *box, const struct names *paths)
+{
+	auto_free char *there = sub(box, "there");
+	auto_free char *carried = sub(box, "carried");
+	auto_free char *command = mem_printf(
+		"cd '%s' && xargs -r cp --parents -n -t '%s'", there, carried);
+	FILE *to = popen(command, "we");
+	size_t i;
+
+	for (i = 0; i < paths->count; i++)
+		(void)fprintf(to, "%s\n", paths->items[i]);
+	assert_int_equal(pclose(to), 0);
+}
+
+static void exchange(const char *a, const char *b)
+{
+	assert_return_code(renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE),
+			   errno);
+}
+
+static void test_a_carrier_gets_the_files_of_killed_backups(void **state)
+{
+	struct box *box = *state;
+	auto_free char *there = sub(box, "there");
+	auto_free char *carried = sub(box, "carried");
+	uint64_t number = 0, bytes;
+	bool killed = true;
+	unsigned int n;
+	struct err err;
+
+	calls_unsynced = true;
+	for (n = 1; killed; n++) {
+		AUTO(push_result) struct push_result r = {0};
+		AUTO(names) struct names all = {0};
+
+		some_files(box, 10 * n);
+		killed = push_killed_at(box, n, n % 2);
+		some_files(box, 10 * n + 5);
+		ok(try_push(box, "local", false, &r, &err));
+		carry(box, &r.paths);
+		/* The number shows a manifest of the killed backup. */
+		if (r.number > number + 1) {
+			list_there(box, "-", &all, &bytes);
+			carry(box, &all);
+		}
+		number = r.number;
+		exchange(there, carried);
+		check_copy(box, 0);
+		exchange(there, carried);
+	}
+	calls_unsynced = false;
+}
+
 static void test_a_lost_list_is_made_from_the_manifests(void **state)
 {
 	struct box *box = *state;
@@ -1002,6 +1056,7 @@ int main(void)
 		TEST(an_interrupted_backup_goes_on_pack_by_pack),
 		TEST(a_killed_first_backup_goes_on),
 		TEST(dry_runs_and_second_kills_lose_no_namespace),
+		TEST(a_carrier_gets_the_files_of_killed_backups),
 		TEST(a_lost_list_is_made_from_the_manifests),
 		TEST(numbers_go_on_behind_hidden_manifests),
 		TEST(clones_do_not_overwrite_each_other),
