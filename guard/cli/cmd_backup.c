@@ -127,7 +127,7 @@ static int remember(struct backup_command *x, const unsigned char *key,
 	AUTO(backups) struct backups known = {0};
 	unsigned char id[KEYFILE_ID_LEN];
 
-	if (backups_remember(&x->c->state, &x->d, key, err) < 0 ||
+	if (backups_remember(&x->c->state, &x->d, key, NULL, 0, err) < 0 ||
 	    keyfile_read_id(&x->keyfile, id, err) < 0 ||
 	    backups_load(&x->c->state, &known, err) < 0)
 		return -err->num;

@@ -264,7 +264,9 @@ int backups_write_keyfile(struct destination *d, const struct buf *bytes,
 }
 
 int backups_remember(const struct state *state, const struct destination *d,
-		     const unsigned char key[SEAL_KEY_LEN], struct err *err)
+		     const unsigned char key[SEAL_KEY_LEN],
+		     const unsigned char *space, uint64_t number,
+		     struct err *err)
 {
 	unsigned char id[KEYFILE_ID_LEN], bytes[KEY_LEN];
 	AUTO(buf) struct buf keyfile = {0};
@@ -285,6 +287,13 @@ int backups_remember(const struct state *state, const struct destination *d,
 	if (got == -EPROTO)
 		return got;
 	record_set(&r, "path", d->path);
+	if (space) {
+		auto_free char *text = manifest_space_path(space, SEAL_ROOT);
+
+		record_set(&r, "space", text);
+		record_set_int(&r, "number", (int64_t)number);
+		(void)unlinkat(dir, SUCCESS, 0);
+	}
 	encode_key(key, bytes);
 	got = atomic_write(dir, KEYFILE_NAME, keyfile.data, keyfile.len, 0400,
 			   ATOMIC_DURABLE, err);
@@ -295,30 +304,6 @@ int backups_remember(const struct state *state, const struct destination *d,
 	return got < 0 ? got
 		       : record_save(dir, RECORD, RECORD_KIND, 1, &r,
 				     ATOMIC_DURABLE, err);
-}
-
-int backups_note_recovered(const struct state *state,
-			   const struct destination *d,
-			   const unsigned char space[SEAL_SPACE_LEN],
-			   uint64_t number, struct err *err)
-{
-	auto_free char *space_name = manifest_space_path(space, SEAL_ROOT);
-	auto_free char *text = mem_printf("%" PRIu64, number);
-	unsigned char id[KEYFILE_ID_LEN];
-	AUTO(buf) struct buf keyfile = {0};
-	AUTO(record) struct record r = {0};
-	auto_close int dir = -1;
-
-	if (backups_read_keyfile(d, &keyfile, id, err) < 0)
-		return -err->num;
-	dir = backups_open_dir(state, id, err);
-	if (dir < 0 || record_load(dir, RECORD, RECORD_KIND, 1, &r, err) < 0)
-		return -err->num;
-	record_set(&r, "space", space_name);
-	record_set(&r, "number", text);
-	(void)unlinkat(dir, SUCCESS, 0);
-	return record_save(dir, RECORD, RECORD_KIND, 1, &r, ATOMIC_DURABLE,
-			   err);
 }
 
 int backups_note_sheet(const struct state *state, struct backup *b,

@@ -68,14 +68,12 @@ int backups_read_keyfile(const struct destination *d, struct buf *ret,
 int backups_write_keyfile(struct destination *d, const struct buf *bytes,
 			  struct err *err);
 /* Remembers the destination, with the content of its guard-copy, at its path,
- * which replaces an earlier one, with its key. */
+ * which replaces an earlier one, with its key. space and number: of the backup
+ * that the store was recovered from; NULL: of none. */
 int backups_remember(const struct state *state, const struct destination *d,
-		     const unsigned char key[SEAL_KEY_LEN], struct err *err);
-/* Notes that the store is that of a backup there, which is remembered. */
-int backups_note_recovered(const struct state *state,
-			   const struct destination *d,
-			   const unsigned char space[SEAL_SPACE_LEN],
-			   uint64_t number, struct err *err);
+		     const unsigned char key[SEAL_KEY_LEN],
+		     const unsigned char *space, uint64_t number,
+		     struct err *err);
 /* Records whether the words of its recovery sheet have to be tried yet. */
 int backups_note_sheet(const struct state *state, struct backup *b,
 		       bool untried, struct err *err);
