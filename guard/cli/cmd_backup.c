@@ -10,7 +10,7 @@
 #include "guard/cli/passphrase.h"
 #include "guard/retention/backups.h"
 #include "guard/retention/settings.h"
-#include "snapshot/backup/copy.h"
+#include "snapshot/backup/copy_prune.h"
 
 struct backup_command {
 	const struct options *o;

@@ -92,7 +92,7 @@ static int print_new(struct store *store, const struct entry *e, char *path,
 	return 0;
 }
 
-/* A copy_lost. */
+/* A transfer_lost. */
 static void add_lost(void *arg, const char *path, const char *why)
 {
 	(void)why;
@@ -109,7 +109,8 @@ static int check_content(const struct restore *r, const char *path,
 
 	if (!r->o->dry_run || r->lost.count)
 		return 0;
-	if (copy_entry(store, store, path, e, add_lost, &lost, &same, err) < 0)
+	if (transfer_entry(store, store, path, e, add_lost, &lost, &same, err) <
+	    0)
 		return -err->num;
 	return lost.count ? fail(err, EBADMSG, "the content of %s is lost",
 				 text_quote(lost.items[0]))
@@ -239,8 +240,8 @@ static int skip_lost(struct restore *r, struct err *err)
 		struct restore_target *t = &r->found.items[i];
 		AUTO(entry) struct entry e = {0};
 
-		if (copy_entry(store, store, t->path, &t->entry, add_lost,
-			       &t->lost, &e, err) < 0)
+		if (transfer_entry(store, store, t->path, &t->entry, add_lost,
+				   &t->lost, &e, err) < 0)
 			return -err->num;
 		entry_free(&t->entry);
 		t->entry = TAKE(e);

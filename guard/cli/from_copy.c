@@ -230,7 +230,7 @@ struct import {
 	struct from_copy *f;
 	const struct entry *root;
 	struct tree_editor *ed;
-	copy_lost *lost;
+	transfer_lost *lost;
 	void *arg;
 };
 
@@ -253,15 +253,15 @@ static int import_path(struct import *x, const char *path, bool above,
 			      err) < 0) {
 		return -err->num;
 	}
-	if (copy_entry(from, f->c->store, path, &e, x->lost, x->arg, &own,
-		       err) < 0)
+	if (transfer_entry(from, f->c->store, path, &e, x->lost, x->arg, &own,
+			   err) < 0)
 		return -err->num;
 	return above ? tree_editor_put_dir(x->ed, path, &own, err)
 		     : tree_editor_put(x->ed, path, &own, err);
 }
 
 int from_copy_import(struct from_copy *f, struct restore_target *t,
-		     copy_lost *lost, void *arg, struct err *err)
+		     transfer_lost *lost, void *arg, struct err *err)
 {
 	struct snapshot *s = &t->snapshot;
 	size_t stem = unit_stem(t->path);

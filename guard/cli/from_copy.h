@@ -19,6 +19,7 @@
 #include "guard/retention/backups.h"
 #include "guard/state/context.h"
 #include "snapshot/backup/copy.h"
+#include "snapshot/tree/transfer.h"
 
 struct from_copy {
 	struct context *c; /* the user's; borrowed */
@@ -66,10 +67,10 @@ int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 int from_copy_view(struct from_copy *f, struct context *c,
 		   const struct options *o, struct err *err);
 /* Stores what a restore of the target needs in the user's own store, and makes
- * the target one of a partial snapshot there; lost and arg as in copy_entry().
- * Not flushed. */
+ * the target one of a partial snapshot there; lost and arg as in
+ * transfer_entry(). Not flushed. */
 int from_copy_import(struct from_copy *f, struct restore_target *t,
-		     copy_lost *lost, void *arg, struct err *err);
+		     transfer_lost *lost, void *arg, struct err *err);
 /* "plain", "append-only" or "locked"; and with the meaning of the word. */
 const char *from_copy_promise(enum destination_promise promise);
 const char *from_copy_promise_text(enum destination_promise promise);

@@ -1,6 +1,5 @@
 #include "snapshot/backup/copy.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,13 +14,10 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/sorted.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "snapshot/backup/push.h"
 #include "snapshot/maintain/reach.h"
 #include "snapshot/maintain/verify.h"
-#include "snapshot/store/chunklist.h"
 #include "snapshot/store/store_dir.h"
 
 #define PIECE ((size_t)1 << 20)
@@ -246,13 +242,6 @@ int copy_open(const struct destination *d,
 
 /* --- damage --- */
 
-/* Whether an error is about the destination's file, not about this machine. */
-static bool is_damage(int got)
-{
-	return got == -EBADMSG || got == -ENOENT || got == -EIO ||
-	       got == -EINVAL || got == -ELOOP || got == -EACCES;
-}
-
 static void report_manifest(const struct copy_options *o, uint64_t number,
 			    const char *why)
 {
@@ -472,7 +461,7 @@ static int check_hash(struct unpack *u, int fd,
 	size_t i;
 	int got = seal_hash_file(fd, hash, &len, err);
 
-	if (got < 0 && !is_damage(got))
+	if (got < 0 && !destination_is_damage(got))
 		return got;
 	if (got == 0 && memcmp(hash, items[0]->object, SEAL_HASH_LEN) == 0)
 		return 0;
@@ -503,7 +492,7 @@ static int unpack_file(struct unpack *u, const struct manifest_item **items,
 		got = seal_reader_new(fd, place->key,
 				      manifest_seal_kind(items[0]),
 				      place->space, &r, err);
-	if (got < 0 && !is_damage(got))
+	if (got < 0 && !destination_is_damage(got))
 		return got;
 	damaged = got < 0;
 	for (i = 0; i < count; i++) {
@@ -766,116 +755,6 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 		       : unpack_items(&u, err);
 }
 
-/* --- an entry from one store to another --- */
-
-struct entry_copy {
-	struct store *from, *to;
-	copy_lost *lost;
-	void *arg;
-};
-
-/* 1: the object is lost; err says why. */
-static int read_object(const struct entry_copy *c, const struct oid *id,
-		       struct buf *to, struct err *err)
-{
-	int got = store_get(c->from, id, to, err);
-
-	return got == -ENOENT || got == -EBADMSG || got == -EIO ? 1 : got;
-}
-
-static int copy_object(const struct entry_copy *c, const struct oid *id,
-		       struct oid *ret, struct err *err)
-{
-	AUTO(buf) struct buf b = {0};
-	int got;
-
-	*ret = *id;
-	if (id->type == OBJECT_NONE)
-		return 0;
-	got = read_object(c, id, &b, err);
-	return got ? got : store_put(c->to, id->type, b.data, b.len, ret, err);
-}
-
-static int copy_file(const struct entry_copy *c, const struct oid *id,
-		     struct oid *ret, struct err *err)
-{
-	AUTO(chunklist) struct chunklist list = {0};
-	AUTO(buf) struct buf b = {0};
-	size_t i;
-	int got = 0;
-
-	if (id->type != OBJECT_CHUNKLIST)
-		return copy_object(c, id, ret, err);
-	if (chunklist_load(c->from, id, &list, err) < 0)
-		return 1;
-	for (i = 0; i < list.count && got == 0; i++)
-		if (!list.runs[i].hole)
-			got = copy_object(c, &list.runs[i].id, &list.runs[i].id,
-					  err);
-	if (got)
-		return got;
-	chunklist_encode(&list, &b);
-	return store_put(c->to, OBJECT_CHUNKLIST, b.data, b.len, ret, err);
-}
-
-static int copy_below(const struct entry_copy *c, const char *path,
-		      const struct entry *e, struct entry *ret,
-		      struct err *err);
-
-static int copy_tree(const struct entry_copy *c, const char *path,
-		     const struct oid *id, struct oid *ret, struct err *err)
-{
-	AUTO(tree) struct tree t = {0};
-	AUTO(tree_writer) struct tree_writer *w = NULL;
-	size_t i;
-
-	if (tree_load(c->from, id, &t, err) < 0)
-		return 1;
-	w = tree_writer_new(c->to, t.count);
-	for (i = 0; i < t.count; i++) {
-		AUTO(entry) struct entry e = {0};
-		auto_free char *name = path_join(path, t.entries[i].name);
-
-		if (copy_below(c, name, &t.entries[i], &e, err) < 0 ||
-		    tree_writer_add(w, &e, err) < 0)
-			return -err->num;
-	}
-	return tree_writer_end(w, ret, err);
-}
-
-static int copy_below(const struct entry_copy *c, const char *path,
-		      const struct entry *e, struct entry *ret, struct err *err)
-{
-	AUTO(entry) struct entry copy = {0};
-	int got;
-
-	entry_copy(&copy, e);
-	got = copy_object(c, &e->attrs, &copy.attrs, err);
-	if (got == 0 && e->content.type != OBJECT_NONE)
-		got = S_ISDIR(e->mode)
-			      ? copy_tree(c, path, &e->content, &copy.content,
-					  err)
-			      : copy_file(c, &e->content, &copy.content, err);
-	if (got < 0)
-		return err_context(err, "%s", text_quote(path));
-	if (got) {
-		c->lost(c->arg, path, err->text);
-		copy.content = copy.attrs = (struct oid){0};
-		copy.flags |= ENTRY_INCOMPLETE;
-	}
-	*ret = TAKE(copy);
-	return 0;
-}
-
-int copy_entry(struct store *from, struct store *to, const char *path,
-	       const struct entry *e, copy_lost *lost, void *arg,
-	       struct entry *ret, struct err *err)
-{
-	const struct entry_copy c = {from, to, lost, arg};
-
-	return copy_below(&c, path, e, ret, err);
-}
-
 /* --- checking --- */
 
 /* Bytes of a sealed file with that much content. */
@@ -981,7 +860,7 @@ int copy_verify(struct copy_store *c, const struct copy_options *o,
 			   SEAL_HASH_LEN) == 0)
 			continue;
 		got = check_file(c, list[i], read_data, &len, err);
-		if (got < 0 && !is_damage(got))
+		if (got < 0 && !destination_is_damage(got))
 			return got;
 		for (k = first; got < 0 && k <= i; k++)
 			report_fault(&u, list[k], err->text);
@@ -994,103 +873,4 @@ int copy_verify(struct copy_store *c, const struct copy_options *o,
 	r.faults += u.faults;
 	*ret = r;
 	return r.faults != 0;
-}
-
-/* --- deleting --- */
-
-/* Lists the files that are kept: the manifests from a complete one on, which is
- * the one at `first` or older, and all that they add. Only the newest must be
- * readable: nothing recovers a damaged one. */
-static int list_kept(const struct manifest_place *place,
-		     const struct manifest_names *names, size_t first,
-		     struct names *ret, struct err *err)
-{
-	size_t i = names->count, k;
-	bool complete = false;
-
-	while (i-- > 0 && !complete) {
-		AUTO(manifest) struct manifest m = {0};
-		char name[MANIFEST_NAME_LEN];
-		int got = manifest_read(place, &names->items[i], &m, err);
-
-		if (got < 0 && (i + 1 == names->count || !is_damage(got)))
-			return err_context(err, "backup %" PRIu64,
-					   names->items[i].number);
-		manifest_file_name(&names->items[i], name);
-		names_add(ret, name);
-		for (k = 0; k < m.adds.count; k++) {
-			manifest_object_name(&m.adds.items[k], name);
-			names_add(ret, name);
-		}
-		complete = i <= first && m.complete;
-	}
-	vec_sort(ret->items, ret->count, sizeof(char *), sorted_compare_texts);
-	return 0;
-}
-
-static int delete_others(const struct manifest_place *place,
-			 enum seal_kind kind, const struct names *keep,
-			 bool dry_run, struct copy_prune_result *ret,
-			 struct err *err)
-{
-	const struct destination *d = place->destination;
-	auto_free char *dir = manifest_space_path(place->space, kind);
-	AUTO(dirlist) struct dirlist list = {0};
-	size_t i;
-
-	if (destination_list(d, dir, &list, err) < 0)
-		return -err->num;
-	for (i = 0; i < list.count; i++) {
-		const char *name = list.items[i].name;
-		auto_free char *path = path_join(dir, name);
-		auto_close int fd = -1;
-		struct stat st;
-
-		if (list.items[i].type != DT_REG ||
-		    !destination_is_hashed(name) ||
-		    bsearch(&name, keep->items, keep->count, sizeof(char *),
-			    sorted_compare_texts))
-			continue;
-		fd = destination_read(d, path, err);
-		if (fd == -ENOENT)
-			continue;
-		if (fd < 0 ||
-		    (!dry_run && destination_delete(d, path, err) < 0))
-			return -err->num;
-		if (fstat(fd, &st) == 0)
-			ret->bytes += (uint64_t)st.st_size;
-		ret->backups += kind == SEAL_MANIFEST;
-		ret->files += kind != SEAL_MANIFEST;
-	}
-	return 0;
-}
-
-int copy_prune(const struct destination *d,
-	       const unsigned char key[SEAL_KEY_LEN],
-	       const struct copy_source *source, uint64_t keep, bool dry_run,
-	       int local_fd, struct copy_prune_result *ret, struct err *err)
-{
-	struct manifest_place place = {.destination = d, .key = key};
-	struct manifest_names names = {0};
-	AUTO(names) struct names kept = {0};
-	auto_close int lock = push_lock(local_fd, d, err);
-	enum seal_kind kind;
-	int got;
-
-	*ret = (struct copy_prune_result){0};
-	if (lock < 0)
-		return lock;
-	memcpy(place.space, source->space, SEAL_SPACE_LEN);
-	got = manifest_list(&place, &names, err);
-	if (got == 0 && names.count > keep) {
-		got = list_kept(&place, &names, names.count - (size_t)keep,
-				&kept, err);
-		/* Manifests go first: a killed prune leaves no backup without
-		 * its files. */
-		for (kind = SEAL_MANIFEST; kind && got == 0; kind--)
-			got = delete_others(&place, kind, &kept, dry_run, ret,
-					    err);
-	}
-	free(names.items);
-	return got;
 }

@@ -1,6 +1,6 @@
 /*
  * Reads the stores in a destination: lists them, makes stores of them again,
- * checks them, and deletes old backups.
+ * and checks them.
  *
  * One changed byte or one missing file costs the content of that file alone:
  * the rest is unpacked, and the damage is reported object by object.
@@ -67,17 +67,6 @@ int copy_unpack(struct copy_store *c, const char *dir,
 int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 	       const struct entry *e, struct err *err);
 
-/* An entry that cannot be read in its store, at its path, and why. */
-typedef void copy_lost(void *arg, const char *path, const char *why);
-
-/* Stores an entry of another store, with all below it, in `to`, which may be
- * the same; *ret owns its memory. `to` is flushed by the caller. Entries whose
- * content or attributes are lost become incomplete ones without them, and are
- * reported, with their paths below `path`. */
-int copy_entry(struct store *from, struct store *to, const char *path,
-	       const struct entry *e, copy_lost *lost, void *arg,
-	       struct entry *ret, struct err *err);
-
 struct copy_verify_result {
 	uint64_t files, bytes, snapshots, packs, faults;
 };
@@ -86,18 +75,5 @@ struct copy_verify_result {
  * damaged. */
 int copy_verify(struct copy_store *c, const struct copy_options *o,
 		struct copy_verify_result *ret, struct err *err);
-
-struct copy_prune_result {
-	uint64_t backups, files, bytes; /* deleted */
-};
-
-/* Deletes the manifests of one namespace but for the newest `keep` (at least
- * 1), by the order of their arrival, and the files that only they need. More
- * are kept, back to a complete one, on which the oldest of these builds.
- * local_fd: as for push_store(). */
-int copy_prune(const struct destination *d,
-	       const unsigned char key[SEAL_KEY_LEN],
-	       const struct copy_source *source, uint64_t keep, bool dry_run,
-	       int local_fd, struct copy_prune_result *ret, struct err *err);
 
 #endif

@@ -70,6 +70,12 @@ int destination_explain(const struct destination *d, struct err *err)
 			  way ? "; " : "", way ? way : "");
 }
 
+bool destination_is_damage(int got)
+{
+	return got == -EBADMSG || got == -ENOENT || got == -EIO ||
+	       got == -EINVAL || got == -ELOOP || got == -EACCES;
+}
+
 /* --- the directory --- */
 
 int destination_open(const char *path, struct destination *ret, struct err *err)

@@ -46,6 +46,10 @@ struct destination {
  * below do so themselves. Returns -err->num. */
 int destination_explain(const struct destination *d, struct err *err);
 
+/* Whether a negative errno is about one file there, which is damaged or
+ * missing: the others may be read. */
+bool destination_is_damage(int got);
+
 /* Opens a directory that exists. -ENOENT, -ENOTDIR: with the way out (mount the
  * disk, or create the directory). */
 int destination_open(const char *path, struct destination *ret,

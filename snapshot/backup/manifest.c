@@ -460,11 +460,6 @@ static void chain_free(struct chain *c)
 	VEC_FREE(c);
 }
 
-static bool is_lost(int num)
-{
-	return num == ENOENT || num == EBADMSG || num == EIO;
-}
-
 /*
  * Adds the manifests of a number that can be read: the one with this hash, or
  * all when the hash is unknown (NULL), because the next one is lost. Only
@@ -482,14 +477,16 @@ static int add_links(const struct manifest_place *place,
 	for (i = 0; i < all->count; i++) {
 		const struct manifest_name *name = &all->items[i];
 		struct manifest m;
+		int got;
 
 		if (name->number != number ||
 		    (hash && memcmp(name->hash, hash, SEAL_HASH_LEN) != 0))
 			continue;
-		if (manifest_read(place, name, &m, err) == 0)
+		got = manifest_read(place, name, &m, err);
+		if (got == 0)
 			*VEC_ADD(to) = m;
-		else if (!is_lost(err->num))
-			return -err->num;
+		else if (!destination_is_damage(got))
+			return got;
 	}
 	if (to->count > first + 1)
 		for (i = first; i < to->count; i++) {

@@ -6,9 +6,10 @@
 #include <sys/wait.h>
 
 #include "base/vec.h"
-#include "snapshot/backup/copy.h"
+#include "snapshot/backup/copy_prune.h"
 #include "snapshot/backup/push.h"
 #include "snapshot/maintain/prune.h"
+#include "snapshot/tree/transfer.h"
 #include "tests/unit/calls.h"
 #include "tests/unit/keep_fixture.h"
 
@@ -912,7 +913,7 @@ static void test_a_lazy_copy_reads_what_an_entry_needs(void **state)
 	ok(copy_fetch(c, new.store_root_fd, s, &e, &err));
 	buf_clear(&want);
 	ok(describe(args, "a", &e, &err));
-	ok(copy_entry(s, box->store, "a", &e, NULL, NULL, &copied, &err));
+	ok(transfer_entry(s, box->store, "a", &e, NULL, NULL, &copied, &err));
 	ok(store_flush(box->store, &err));
 	args[0] = &is;
 	args[1] = box->store;

@@ -1,0 +1,112 @@
+#include "snapshot/backup/copy_prune.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sorted.h"
+#include "snapshot/backup/push.h"
+
+/* Lists the files that are kept: the manifests from a complete one on, which is
+ * the one at `first` or older, and all that they add. Only the newest must be
+ * readable: nothing recovers a damaged one. */
+static int list_kept(const struct manifest_place *place,
+		     const struct manifest_names *names, size_t first,
+		     struct names *ret, struct err *err)
+{
+	size_t i = names->count, k;
+	bool complete = false;
+
+	while (i-- > 0 && !complete) {
+		AUTO(manifest) struct manifest m = {0};
+		char name[MANIFEST_NAME_LEN];
+		int got = manifest_read(place, &names->items[i], &m, err);
+
+		if (got < 0 &&
+		    (i + 1 == names->count || !destination_is_damage(got)))
+			return err_context(err, "backup %" PRIu64,
+					   names->items[i].number);
+		manifest_file_name(&names->items[i], name);
+		names_add(ret, name);
+		for (k = 0; k < m.adds.count; k++) {
+			manifest_object_name(&m.adds.items[k], name);
+			names_add(ret, name);
+		}
+		complete = i <= first && m.complete;
+	}
+	vec_sort(ret->items, ret->count, sizeof(char *), sorted_compare_texts);
+	return 0;
+}
+
+static int delete_others(const struct manifest_place *place,
+			 enum seal_kind kind, const struct names *keep,
+			 bool dry_run, struct copy_prune_result *ret,
+			 struct err *err)
+{
+	const struct destination *d = place->destination;
+	auto_free char *dir = manifest_space_path(place->space, kind);
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (destination_list(d, dir, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		auto_free char *path = path_join(dir, name);
+		auto_close int fd = -1;
+		struct stat st;
+
+		if (list.items[i].type != DT_REG ||
+		    !destination_is_hashed(name) ||
+		    bsearch(&name, keep->items, keep->count, sizeof(char *),
+			    sorted_compare_texts))
+			continue;
+		fd = destination_read(d, path, err);
+		if (fd == -ENOENT)
+			continue;
+		if (fd < 0 ||
+		    (!dry_run && destination_delete(d, path, err) < 0))
+			return -err->num;
+		if (fstat(fd, &st) == 0)
+			ret->bytes += (uint64_t)st.st_size;
+		ret->backups += kind == SEAL_MANIFEST;
+		ret->files += kind != SEAL_MANIFEST;
+	}
+	return 0;
+}
+
+int copy_prune(const struct destination *d,
+	       const unsigned char key[SEAL_KEY_LEN],
+	       const struct copy_source *source, uint64_t keep, bool dry_run,
+	       int local_fd, struct copy_prune_result *ret, struct err *err)
+{
+	struct manifest_place place = {.destination = d, .key = key};
+	struct manifest_names names = {0};
+	AUTO(names) struct names kept = {0};
+	auto_close int lock = push_lock(local_fd, d, err);
+	enum seal_kind kind;
+	int got;
+
+	*ret = (struct copy_prune_result){0};
+	if (lock < 0)
+		return lock;
+	memcpy(place.space, source->space, SEAL_SPACE_LEN);
+	got = manifest_list(&place, &names, err);
+	if (got == 0 && names.count > keep) {
+		got = list_kept(&place, &names, names.count - (size_t)keep,
+				&kept, err);
+		/* Manifests go first: a killed prune leaves no backup without
+		 * its files. */
+		for (kind = SEAL_MANIFEST; kind && got == 0; kind--)
+			got = delete_others(&place, kind, &kept, dry_run, ret,
+					    err);
+	}
+	free(names.items);
+	return got;
+}

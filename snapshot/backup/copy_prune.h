@@ -1,0 +1,20 @@
+/* Deletes old backups in a destination. */
+#ifndef GUARD_SNAPSHOT_BACKUP_COPY_PRUNE_H
+#define GUARD_SNAPSHOT_BACKUP_COPY_PRUNE_H
+
+#include "snapshot/backup/copy.h"
+
+struct copy_prune_result {
+	uint64_t backups, files, bytes; /* deleted */
+};
+
+/* Deletes the manifests of one namespace but for the newest `keep` (at least
+ * 1), by the order of their arrival, and the files that only they need. More
+ * are kept, back to a complete one, on which the oldest of these builds.
+ * local_fd: as for push_store(). */
+int copy_prune(const struct destination *d,
+	       const unsigned char key[SEAL_KEY_LEN],
+	       const struct copy_source *source, uint64_t keep, bool dry_run,
+	       int local_fd, struct copy_prune_result *ret, struct err *err);
+
+#endif
