@@ -71,31 +71,20 @@ int backups_open_dir(const struct state *state,
 	return fd < 0 ? fail_errno(err, "%s/%s", state->path, name) : fd;
 }
 
-static void encode_key(const unsigned char key[SEAL_KEY_LEN],
-		       unsigned char ret[KEY_LEN])
-{
-	memcpy(ret, key, SEAL_KEY_LEN);
-	put_le(ret + SEAL_KEY_LEN, hash_check(key, SEAL_KEY_LEN),
-	       KEY_LEN - SEAL_KEY_LEN);
-}
-
 /* False: missing or damaged. Nothing may be sealed with a damaged key. */
 static bool load_key(int dir, unsigned char ret[SEAL_KEY_LEN])
 {
 	AUTO(buf) struct buf bytes = {0};
-	unsigned char again[KEY_LEN];
 	struct err ignored;
-	bool valid = fd_slurp_at(dir, KEY, KEY_LEN, &bytes, &ignored) == 0 &&
-		     bytes.len == KEY_LEN;
 
-	if (!valid)
+	if (fd_slurp_at(dir, KEY, KEY_LEN, &bytes, &ignored) < 0 ||
+	    bytes.len != KEY_LEN ||
+	    get_le(bytes.data + SEAL_KEY_LEN, 8) !=
+		    hash_check(bytes.data, SEAL_KEY_LEN))
 		return false;
-	encode_key((const unsigned char *)bytes.data, again);
-	valid = memcmp(bytes.data, again, KEY_LEN) == 0;
-	memcpy(ret, again, SEAL_KEY_LEN);
+	memcpy(ret, bytes.data, SEAL_KEY_LEN);
 	explicit_bzero(bytes.data, KEY_LEN);
-	explicit_bzero(again, KEY_LEN);
-	return valid;
+	return true;
 }
 
 static void load_backup(int backups_fd, const char *name, struct backups *to)
@@ -294,7 +283,8 @@ int backups_remember(const struct state *state, const struct destination *d,
 		record_set_int(&r, "number", (int64_t)number);
 		(void)unlinkat(dir, SUCCESS, 0);
 	}
-	encode_key(key, bytes);
+	memcpy(bytes, key, SEAL_KEY_LEN);
+	put_le(bytes + SEAL_KEY_LEN, hash_check(key, SEAL_KEY_LEN), 8);
 	got = atomic_write(dir, KEYFILE_NAME, keyfile.data, keyfile.len, 0400,
 			   ATOMIC_DURABLE, err);
 	if (got == 0)
