@@ -19,7 +19,7 @@ mkdir "$D"
 echo 'a long passphrase' >"$T/pass"
 guard snapshot -q >"$T/said"
 gives 0 'a first backup' guard backup --passphrase-file "$T/pass" "$D"
-grep -oE '\b([a-z]{5} ){2}[a-z]{5}$' "$out" | head -n 3 | tr '\n' ' ' >"$T/words"
+grep -oE '\b([a-z]{5} ){8}[a-z]{5}$' "$out" >"$T/words"
 head -c 3000000 /dev/urandom >big
 guard snapshot -q >"$T/said"
 guard pin 1 2>"$T/said"
