@@ -462,20 +462,11 @@ static void report_backup_prune(struct backup_command *x,
 static int prune_destination(struct backup_command *x, int local_fd,
 			     const unsigned char *space, struct err *err)
 {
-	AUTO(copy_sources) struct copy_sources sources = {0};
-	const struct copy_source *s;
 	struct copy_prune_result r;
 	unsigned long keep = x->o->keep_backups;
 
-	if (copy_list(&x->d, x->b->key, &sources, err) < 0)
-		return -err->num;
-	for (s = sources.items; s < sources.items + sources.count; s++)
-		if (memcmp(s->space, space, SEAL_SPACE_LEN) == 0)
-			break;
-	if (s == sources.items + sources.count)
-		return fail(err, ENOENT, "%s has no backup of this machine",
-			    text_quote(x->d.path));
-	if (copy_prune(&x->d, x->b->key, s, keep, true, local_fd, &r, err) < 0)
+	if (copy_prune(&x->d, x->b->key, space, keep, true, local_fd, &r, err) <
+	    0)
 		return -err->num;
 	report_backup_prune(x, &r, false);
 	if (x->o->dry_run || !r.backups)
@@ -484,7 +475,8 @@ static int prune_destination(struct backup_command *x, int local_fd,
 		    x->o->yes, "guard: delete them for good? The newest %s %s.",
 		    text_count(keep, "backup"), keep == 1 ? "stays" : "stay"))
 		return STATUS_REFUSED;
-	if (copy_prune(&x->d, x->b->key, s, keep, false, local_fd, &r, err) < 0)
+	if (copy_prune(&x->d, x->b->key, space, keep, false, local_fd, &r,
+		       err) < 0)
 		return -err->num;
 	report_backup_prune(x, &r, true);
 	state_log(&x->c->state, "backup-prune", "to", x->d.path, NULL);

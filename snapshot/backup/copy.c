@@ -116,12 +116,10 @@ static int add_sources(const struct manifest_place *place,
 
 	for (i = 0; got == 0 && i < names.count; i++) {
 		uint64_t number = names.items[i].number;
-		bool forked = (i && names.items[i - 1].number == number) ||
-			      (i + 1 < names.count &&
-			       names.items[i + 1].number == number);
 
 		if (number == names.items[names.count - 1].number ||
-		    (forked && !has_successor(place, &names, i)))
+		    (manifest_has_twin(&names, i) &&
+		     !has_successor(place, &names, i)))
 			add_source(place, &names, i, to);
 	}
 	free(names.items);

@@ -15,7 +15,8 @@
 
 /* Lists the files that are kept: the manifests from a complete one on, which is
  * the one at `first` or older, and all that they add. Only the newest must be
- * readable: nothing recovers a damaged one. */
+ * readable: nothing recovers a damaged one. Of a number which two clones have
+ * used, the chain of each begins before. */
 static int list_kept(const struct manifest_place *place,
 		     const struct manifest_names *names, size_t first,
 		     struct names *ret, struct err *err)
@@ -38,7 +39,8 @@ static int list_kept(const struct manifest_place *place,
 			manifest_object_name(&m.adds.items[k], name);
 			names_add(ret, name);
 		}
-		complete = i <= first && m.complete;
+		complete = i <= first && m.complete &&
+			   !manifest_has_twin(names, i);
 	}
 	vec_sort(ret->items, ret->count, sizeof(char *), sorted_compare_texts);
 	return 0;
@@ -83,8 +85,9 @@ static int delete_others(const struct manifest_place *place,
 
 int copy_prune(const struct destination *d,
 	       const unsigned char key[SEAL_KEY_LEN],
-	       const struct copy_source *source, uint64_t keep, bool dry_run,
-	       int local_fd, struct copy_prune_result *ret, struct err *err)
+	       const unsigned char space[SEAL_SPACE_LEN], uint64_t keep,
+	       bool dry_run, int local_fd, struct copy_prune_result *ret,
+	       struct err *err)
 {
 	struct manifest_place place = {.destination = d, .key = key};
 	struct manifest_names names = {0};
@@ -96,7 +99,7 @@ int copy_prune(const struct destination *d,
 	*ret = (struct copy_prune_result){0};
 	if (lock < 0)
 		return lock;
-	memcpy(place.space, source->space, SEAL_SPACE_LEN);
+	memcpy(place.space, space, SEAL_SPACE_LEN);
 	got = manifest_list(&place, &names, err);
 	if (got == 0 && names.count > keep) {
 		got = list_kept(&place, &names, names.count - (size_t)keep,

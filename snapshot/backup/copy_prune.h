@@ -11,10 +11,12 @@ struct copy_prune_result {
 /* Deletes the manifests of one namespace but for the newest `keep` (at least
  * 1), by the order of their arrival, and the files that only they need. More
  * are kept, back to a complete one, on which the oldest of these builds.
- * local_fd: as for push_store(). */
+ * Clones that wrote to the namespace at once have a chain each: all that one of
+ * the newest manifests builds on stays. local_fd: as for push_store(). */
 int copy_prune(const struct destination *d,
 	       const unsigned char key[SEAL_KEY_LEN],
-	       const struct copy_source *source, uint64_t keep, bool dry_run,
-	       int local_fd, struct copy_prune_result *ret, struct err *err);
+	       const unsigned char space[SEAL_SPACE_LEN], uint64_t keep,
+	       bool dry_run, int local_fd, struct copy_prune_result *ret,
+	       struct err *err);
 
 #endif

@@ -314,6 +314,14 @@ int manifest_list(const struct manifest_place *place,
 	return 0;
 }
 
+bool manifest_has_twin(const struct manifest_names *names, size_t i)
+{
+	const struct manifest_name *n = names->items + i;
+
+	return (i && n[-1].number == n->number) ||
+	       (i + 1 < names->count && n[1].number == n->number);
+}
+
 /* --- files --- */
 
 /* The content of the sealed file, whose hash must be the name's: an older

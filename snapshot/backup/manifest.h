@@ -111,6 +111,9 @@ struct manifest_names {
  * with free(ret->items). */
 int manifest_list(const struct manifest_place *place,
 		  struct manifest_names *ret, struct err *err);
+/* Whether another manifest has the number of the i-th: two clones wrote at
+ * once. */
+bool manifest_has_twin(const struct manifest_names *names, size_t i);
 
 /* The kind of the file that has an item, its name and its path, and the name of
  * a manifest. */

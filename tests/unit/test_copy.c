@@ -582,12 +582,13 @@ static void test_old_backups_are_deleted_with_their_files(void **state)
 	names_free(&pushed.paths);
 	ok(destination_open(there, &d, &err));
 	ok(copy_list(&d, key, &sources, &err));
-	ok(copy_prune(&d, key, &sources.items[0], 1, true, local_fd, &r, &err));
+	ok(copy_prune(&d, key, sources.items[0].space, 1, true, local_fd, &r,
+		      &err));
 	assert_int_equal(r.backups, 6);
 	assert_true(r.files > 0);
 	assert_int_equal(count_there(box, "/c/"), 7);
-	ok(copy_prune(&d, key, &sources.items[0], 1, false, local_fd, &again,
-		      &err));
+	ok(copy_prune(&d, key, sources.items[0].space, 1, false, local_fd,
+		      &again, &err));
 	assert_int_equal(again.files, r.files);
 	assert_int_equal(again.bytes, r.bytes);
 	assert_int_equal(count_there(box, "/c/"), 1);
@@ -595,6 +596,40 @@ static void test_old_backups_are_deleted_with_their_files(void **state)
 	some_files(box, 99);
 	(void)push_now(box, "local");
 	check_copy(box, 0);
+}
+
+static void test_a_prune_keeps_the_chains_of_clones(void **state)
+{
+	struct box *box = *state;
+	auto_free char *there = sub(box, "there");
+	auto_free char *local = sub(box, "local");
+	auto_close int local_fd = -1;
+	auto_free char *command =
+		mem_printf("cp -a %s/local %s/clone", box->dir, box->dir);
+	AUTO(destination) struct destination d = DESTINATION_NONE;
+	AUTO(copy_sources) struct copy_sources sources = {0};
+	struct copy_prune_result r;
+	struct err err;
+	uint64_t i;
+
+	for (i = 1; i <= 4; i++) {
+		if (i == 4)
+			assert_int_equal(system(command), 0);
+		some_files(box, 10 * i);
+		(void)push_now(box, "local");
+	}
+	hide(box, "0000000004", "hidden-");
+	assert_int_equal(push_now(box, "clone").number, 4);
+	hide(box, "hidden-", "0000000004");
+	local_fd = fd_open_dir(AT_FDCWD, local);
+	ok(destination_open(there, &d, &err));
+	ok(copy_list(&d, key, &sources, &err));
+	assert_int_equal(sources.count, 2);
+	ok(copy_prune(&d, key, sources.items[0].space, 1, false, local_fd, &r,
+		      &err));
+	assert_true(r.backups > 0);
+	check_copy(box, 0);
+	check_copy(box, 1);
 }
 
 static int verify_copy(struct box *box, bool read_data, struct buf *faults)
@@ -842,10 +877,10 @@ static void test_a_prune_steps_over_damaged_manifests(void **state)
 	assert_int_equal(system(command), 0);
 	ok(destination_open(there, &d, &err));
 	ok(copy_list(&d, key, &sources, &err));
-	ok(copy_prune(&d, key, &sources.items[0], 4, false, local_fd, &r,
+	ok(copy_prune(&d, key, sources.items[0].space, 4, false, local_fd, &r,
 		      &err));
 	assert_true(r.backups > 0);
-	ok(copy_prune(&d, key, &sources.items[0], 1, false, local_fd, &r,
+	ok(copy_prune(&d, key, sources.items[0].space, 1, false, local_fd, &r,
 		      &err));
 	assert_int_equal(count_there(box, "/c/"), 1);
 	assert_int_equal(count_there(box, "README"), 1);
@@ -1063,6 +1098,7 @@ int main(void)
 		TEST(clones_do_not_overwrite_each_other),
 		TEST(a_prune_sends_hardly_anything_again),
 		TEST(old_backups_are_deleted_with_their_files),
+		TEST(a_prune_keeps_the_chains_of_clones),
 		TEST(damage_costs_what_the_file_has),
 		TEST(swapped_files_are_damage),
 		TEST(a_partial_recovery_stays_one),
