@@ -105,7 +105,9 @@ struct skip_unread {
 
 /*
  * A file or directory that could not be read completely replaces nothing, and
- * no partial file is created; the readable part of a directory is restored.
+ * no partial file is created; the readable part of a directory is restored. A
+ * directory whose entries are all lost is not created either: an empty one
+ * would be the newest version from then on.
  */
 static int skip_unread(void *arg, const char *path, const struct entry *e,
 		       struct err *err)
@@ -116,6 +118,8 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 	AUTO(tree) struct tree old = {0}, tree = {0};
 	bool is_dir = S_ISDIR(e->mode);
 	auto_free char *stored = path_join(l->from->path, path);
+	bool lost = restore_paths_lost(l->from, stored);
+	bool no_entries = lost && e->content.type == OBJECT_NONE;
 	const char *purged;
 	size_t i;
 
@@ -124,7 +128,11 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 	if (tree_lookup(l->store, l->now, full_path, &now, err) < 0)
 		return -err->num;
 	purged = snapshot_purge_note(&l->from->snapshot, stored);
-	if (restore_paths_lost(l->from, stored))
+	if (lost && is_dir && !no_entries)
+		report_warning("the attributes of %s are lost: all else in it "
+			       "is restored",
+			       text_quote(*full_path ? full_path : "."));
+	else if (lost)
 		report_warning("%s is skipped: its content is lost",
 			       text_quote(full_path));
 	else if (is_dir)
@@ -137,7 +145,7 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 			       purged ? purged
 				      : "could not be read completely when it "
 					"was stored");
-	if (!is_dir)
+	if (!is_dir || no_entries)
 		return tree_editor_put(l->ed, full_path, &now, err);
 	if (!S_ISDIR(now.mode)) {
 		entry_free(&now);

@@ -306,7 +306,6 @@ static int restore_here(struct restore *r, struct err *err)
 	int got, status;
 	size_t i;
 
-	r->in.root_missing |= is_root_missing(r);
 	for (i = 1; i < r->found.count; i++)
 		if (strcmp(r->found.items[i].snapshot.root_path,
 			   restored_root(r)) != 0)
@@ -319,9 +318,12 @@ static int restore_here(struct restore *r, struct err *err)
 				text_quote(r->found.items[i].arg),
 				text_quote(
 					r->found.items[i].snapshot.root_path));
-	if (r->in.root_missing) {
+	if (!r->in.root_missing && is_root_missing(r)) {
 		output_print("%s no longer exists: it will be recreated",
 			     text_quote(restored_root(r)));
+		r->in.root_missing = true;
+	}
+	if (r->in.root_missing) {
 		got = confirm_restore_all(r, restored_root(r), err);
 		if (got <= 0)
 			return got < 0	       ? got

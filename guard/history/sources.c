@@ -46,7 +46,9 @@ void sources_skip_lost(struct sources *s)
 	for (i = 0; i < count; i++) {
 		struct restore_target *t = &s->items[i];
 
-		if (S_ISDIR(t->entry.mode) || !restore_paths_lost(t, t->path)) {
+		if (!restore_paths_lost(t, t->path) ||
+		    (S_ISDIR(t->entry.mode) &&
+		     t->entry.content.type != OBJECT_NONE)) {
 			s->items[s->count++] = *t;
 			continue;
 		}

@@ -26,7 +26,8 @@ void sources_free(struct sources *s);
  * has it; -ENODATA: it was purged.
  */
 int sources_find(struct sources *s, const char *arg, struct err *err);
-/* Leaves out, with a warning, the files which are lost themselves. */
+/* Leaves out, with a warning, the files and directories which are lost
+ * themselves. */
 void sources_skip_lost(struct sources *s);
 /* -EEXIST: dir has an entry with the name of a source, or two sources have the
  * same name. */

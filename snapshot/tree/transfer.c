@@ -16,11 +16,8 @@ struct transfer {
 };
 
 /* 1: the object is lost; err says why. */
-static int read_object(const struct transfer *c, const struct oid *id,
-		       struct buf *to, struct err *err)
+static int is_lost(int got)
 {
-	int got = store_get(c->from, id, to, err);
-
 	return got == -ENOENT || got == -EBADMSG || got == -EIO ? 1 : got;
 }
 
@@ -33,7 +30,7 @@ static int transfer_object(const struct transfer *c, const struct oid *id,
 	*ret = *id;
 	if (id->type == OBJECT_NONE)
 		return 0;
-	got = read_object(c, id, &b, err);
+	got = is_lost(store_get(c->from, id, &b, err));
 	return got ? got : store_put(c->to, id->type, b.data, b.len, ret, err);
 }
 
@@ -43,12 +40,11 @@ static int transfer_file(const struct transfer *c, const struct oid *id,
 	AUTO(chunklist) struct chunklist list = {0};
 	AUTO(buf) struct buf b = {0};
 	size_t i;
-	int got = 0;
+	int got;
 
 	if (id->type != OBJECT_CHUNKLIST)
 		return transfer_object(c, id, ret, err);
-	if (chunklist_load(c->from, id, &list, err) < 0)
-		return 1;
+	got = is_lost(chunklist_load(c->from, id, &list, err));
 	for (i = 0; i < list.count && got == 0; i++)
 		if (!list.runs[i].hole)
 			got = transfer_object(c, &list.runs[i].id,
@@ -68,10 +64,11 @@ static int transfer_tree(const struct transfer *c, const char *path,
 {
 	AUTO(tree) struct tree t = {0};
 	AUTO(tree_writer) struct tree_writer *w = NULL;
+	int got = is_lost(tree_load(c->from, id, &t, err));
 	size_t i;
 
-	if (tree_load(c->from, id, &t, err) < 0)
-		return 1;
+	if (got)
+		return got;
 	w = tree_writer_new(c->to, t.count);
 	for (i = 0; i < t.count; i++) {
 		AUTO(entry) struct entry e = {0};
@@ -89,21 +86,28 @@ static int transfer_below(const struct transfer *c, const char *path,
 			  struct err *err)
 {
 	AUTO(entry) struct entry copy = {0};
+	bool has_attrs, is_dir = S_ISDIR(e->mode);
 	int got;
 
 	entry_copy(&copy, e);
 	got = transfer_object(c, &e->attrs, &copy.attrs, err);
-	if (got == 0 && e->content.type != OBJECT_NONE)
-		got = S_ISDIR(e->mode) ? transfer_tree(c, path, &e->content,
-						       &copy.content, err)
-				       : transfer_file(c, &e->content,
-						       &copy.content, err);
+	has_attrs = got == 0;
+	/* The entries of a directory do not need its attributes. */
+	if ((got == 0 || (got > 0 && is_dir)) && e->content.type != OBJECT_NONE)
+		got = is_dir ? transfer_tree(c, path, &e->content,
+					     &copy.content, err)
+			     : transfer_file(c, &e->content, &copy.content,
+					     err);
 	if (got < 0)
 		return err_context(err, "%s", text_quote(path));
-	if (got) {
+	if (got)
+		copy.content = (struct oid){0};
+	if (got || !has_attrs) {
 		c->lost(c->arg, path, err->text);
-		copy.content = copy.attrs = (struct oid){0};
+		copy.attrs = (struct oid){0};
 		copy.flags |= ENTRY_INCOMPLETE;
+		/* The bits of the group may be the mask of a lost ACL. */
+		copy.mode &= ~(mode_t)S_IRWXG;
 	}
 	*ret = TAKE(copy);
 	return 0;

@@ -56,6 +56,7 @@ store() {
 }
 
 # --- three backups, each with a pack of its own ---
+setfattr -n user.colour -v blue src
 for n in 1 2 3; do
 	head -c 5000000 /dev/urandom >"big$n"
 	echo "version $n" >README.md
@@ -166,10 +167,10 @@ manifest "$T/e/home/project" >"$T/got"
 ok 'the project is complete in the new home' same "$T/m4" "$T/got"
 
 # --- damage ---
-# second_pack: the file with the pack of snapshot 2
-second_pack() {
-	find "$D/$space/p" -type f -printf '%T@ %p\n' | LC_ALL=C sort -n |
-		sed -n '2s/[^ ]* //p'
+# sent KIND N: the N-th file of p/ or s/ in the order of the backups
+sent() {
+	find "$D/$space/$1" -type f -printf '%T@ %p\n' | LC_ALL=C sort -n |
+		sed -n "$2s/[^ ]* //p"
 }
 
 # loses NAME DAMAGE FILE: recovers, and checks which files are lost
@@ -230,7 +231,7 @@ gives 0 'verify DIR accepts an intact destination' guard verify "$D"
 says "$err" 'is intact'
 says "$err" 'plain:'
 gives 0 'verify DIR reads all bytes' guard verify --read-data "$D"
-pack=$(second_pack)
+pack=$(sent p 2)
 chmod u+w "$pack"
 printf 'X' | dd of="$pack" bs=1 seek=2500000 conv=notrunc status=none
 gives 0 'a changed byte is not seen by the sizes' guard verify "$D"
@@ -269,6 +270,47 @@ no 'the lost file is not there' test -e big2
 ok 'the other one is' test -e big3
 gives 0 'undo reverts it' guard undo -y
 gives 0 'the own store has both' guard restore -y --at 4 big2 big3
+rm -rf "$D"
+cp -a "$T/good" "$D"
+
+# lacks WHOLE DIR: whether DIR lacks those paths of WHOLE that the last command
+# has named, and has all others with the same bytes
+lacks() {
+	sed -n "s|.*'\(project/\)*\(.*\)' is skipped: its content is lost|\2|p" \
+		"$err" | LC_ALL=C sort >"$T/named"
+	diff -rq --no-dereference "$1" "$2" |
+		sed "s|^Only in $1\(.*\): |\1/|; s|^/||" |
+		LC_ALL=C sort >"$T/lacking"
+	[ -s "$T/named" ] && same "$T/named" "$T/lacking"
+}
+
+# --- lost directories: those of the first backup that never changed later ---
+rm "$(sent s 1)"
+gives 1 'recover reports lost directories' recover dirs "$D"
+mv "$P" "$T/whole"
+for from in recovered repaired backup; do
+	rm -rf "$T/files"
+	case $from in
+	recovered) set -- on dirs guard restore ;;
+	repaired)
+		gives 1 'repair does not find them' on dirs guard repair -y
+		;;
+	backup) set -- guard restore --from "$D" ;;
+	esac
+	gives 1 "the rest of a project is restored ($from)" \
+		"$@" -y --at 4 --to "$T/files" "$P"
+	says "$err" "'project/.git' is skipped: its content is lost"
+	says "$err" "the attributes of 'project/src' are lost"
+	ok "it lacks what is named ($from)" lacks "$T/whole" "$T/files/project"
+	gives 1 "a lost directory alone is not restored ($from)" \
+		"$@" -y --at 4 --to "$T/files" "$P/.git"
+	no "it is not created ($from)" test -e "$T/files/.git"
+done
+gives 1 'in the place of a missing project, too' \
+	on dirs guard restore -y --at 4 "$P"
+ok 'it lacks what is named there' lacks "$T/whole" "$P"
+rm -rf "$P"
+mv "$T/whole" "$P"
 rm -rf "$D"
 cp -a "$T/good" "$D"
 
