@@ -19,9 +19,12 @@ const char *backup_age_text(const struct backup *b)
 	return text_printf(
 		"%s in %s%s%s", age, text_quote(b->path),
 		b->failure  ? "; the last one failed: "
-		: b->unsent ? "; backup-command has yet to take its files"
+		: b->unsent ? "; its files wait for backup-command, which "
+			      "began "
 			    : "",
-		b->failure ? b->failure : "");
+		b->failure  ? b->failure
+		: b->unsent ? text_age((struct timestamp){.sec = b->unsent})
+			    : "");
 }
 
 bool backup_age_is_late(const struct backup *b)
@@ -45,7 +48,7 @@ json_t *backup_age_json(const struct backups *known)
 			     (struct timestamp){.sec = b->time});
 		jsonout_number(object, "number", b->number);
 		jsonout_text(object, "failure", b->failure);
-		jsonout_bool(object, "unsent", b->unsent);
+		jsonout_bool(object, "unsent", b->unsent != 0);
 		jsonout_add(list, object);
 	}
 	return list;

@@ -348,7 +348,7 @@ static void print_backup_ages(const struct backups *known)
 	for (i = 0; i < known->count; i++) {
 		const struct backup *b = &known->items[i];
 
-		if (b == newest || b->failure || !b->time)
+		if (b == newest || b->failure || b->unsent || !b->time)
 			styled_line(styled_out(), LINE_PLAIN,
 				    "%snewest backup: %s" PLAIN,
 				    backup_age_is_late(b) ? CHANGED : FAINT,

@@ -111,7 +111,8 @@ static void load_backup(int backups_fd, const char *name, struct backups *to)
 	b.failure = mem_strdup(record_get(&r, "failure"));
 	if (fstatat(dir, SUCCESS, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		b.time = st.st_mtime;
-	b.unsent = fd_exists(dir, UNSENT);
+	if (fstatat(dir, UNSENT, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		b.unsent = st.st_mtime;
 	b.untried = record_get(&r, "sheet") != NULL;
 	*VEC_ADD(to) = b;
 }

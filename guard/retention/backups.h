@@ -14,7 +14,7 @@
  *				sheet=untried until the user has typed its words
  *	backups/<id>/success	empty; its mtime is the time of the last success
  *	backups/<id>/unsent	paths that backup-command has not taken, a line
- *				each
+ *				each; its mtime is when the command began
  *	backups/<id>/sending	lock file of a running backup
  *
  * and the files of push_store(). Several destinations may have one path: disks
@@ -38,7 +38,8 @@ struct backup {
 	char *failure; /* text of the last try; NULL: it succeeded */
 	bool untried; /* the user has not typed the words of its recovery sheet
 			 yet */
-	bool unsent; /* backup-command has not taken all files */
+	int64_t unsent; /* when backup-command began that has not taken all
+			   files, in seconds since 1970; 0: it has */
 };
 
 struct backups {

@@ -300,6 +300,28 @@ change nine
 gives 0 'after a backup without the command' guard backup
 is "$(head -n 1 "$T/carried")" guard-copy 'the list has all files again'
 
+# A command that does not end.
+mkfifo "$T/began" "$T/gate"
+echo "backup-command = echo >$T/began; cat $T/gate; cat >>$T/all" \
+	>"$state/config"
+change waiting
+guard backup -q >"$T/waited" 2>&1 &
+read -r _ <"$T/began"
+touch -d '3 hours ago' "$state/backups/$id/unsent"
+guard status >"$out" 2>&1
+says "$out" 'its files wait for backup-command, which began 3 h ago'
+guard doctor >"$out" 2>&1
+says "$out" 'its files wait for backup-command, which began 3 h ago'
+gives 1 'meanwhile no other backup begins' guard backup
+says "$err" 'another backup is running'
+guard status >"$out" 2>&1
+says "$out" 'its files wait for backup-command, which began 3 h ago'
+echo >"$T/gate"
+wait
+guard status >"$out" 2>&1
+silent "$out" 'its files wait'
+echo "backup-command = sh $T/carry" >"$state/config"
+
 # --- killed ---
 # A kill at the n-th call that changes a file, before the paths are noted too.
 at=1
