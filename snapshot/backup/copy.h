@@ -71,8 +71,9 @@ struct copy_verify_result {
 	uint64_t files, bytes, snapshots, packs, faults;
 };
 
-/* The chain, presence and sizes; with read_data all bytes. 0: intact, 1:
- * damaged. */
+/* The chain, presence and sizes; with read_data all bytes, and the manifests of
+ * all backups that are there. A file may be longer than its items: its last
+ * ones may have been dropped since. 0: intact, 1: damaged. */
 int copy_verify(struct copy_store *c, const struct copy_options *o,
 		struct copy_verify_result *ret, struct err *err);
 
