@@ -234,6 +234,7 @@ int copy_open(const struct destination *d,
 		return -err->num;
 	for (i = 0; i < c->state.missing.count; i++)
 		*VEC_ADD(&c->missing) = c->state.missing.items[i];
+	VEC_SORT(&c->missing, sorted_compare_numbers);
 	*ret = TAKE(c);
 	return 0;
 }
@@ -446,29 +447,17 @@ static int skip_to(struct unpack *u, struct seal_reader *r, uint64_t *at,
 	return 0;
 }
 
-/* The seal also accepts the bytes of another file of this namespace, which only
- * the hash tells apart. Its records are intact, but not those that the index of
- * the pack describes: the index is made of them again. The second pass over the
- * file finds its pages in memory. */
-static int check_hash(struct unpack *u, int fd,
-		      const struct manifest_item **items, size_t count,
-		      struct err *err)
+/* Reads the whole file; the pages that were read before are in memory. */
+static int check_hash(int fd, const struct manifest_item *item, struct err *err)
 {
 	unsigned char hash[SEAL_HASH_LEN];
 	uint64_t len;
-	size_t i;
-	int got = seal_hash_file(fd, hash, &len, err);
 
-	if (got < 0 && !destination_is_damage(got))
-		return got;
-	if (got == 0 && memcmp(hash, items[0]->object, SEAL_HASH_LEN) == 0)
-		return 0;
-	for (i = 0; i < count; i++) {
-		if (items[i]->kind == MANIFEST_RECORDS)
-			names_add(&u->cut, items[i]->name);
-		report_fault(u, items[i], "its bytes do not match its name");
-	}
-	return 0;
+	if (seal_hash_file(fd, hash, &len, err) < 0)
+		return -err->num;
+	return memcmp(hash, item->object, SEAL_HASH_LEN) == 0
+		       ? 0
+		       : fail(err, EBADMSG, "its bytes do not match its name");
 }
 
 /* All items of one file. Its damage is reported for each item that lacks bytes,
@@ -515,11 +504,19 @@ static int unpack_file(struct unpack *u, const struct manifest_item **items,
 		if (at == items[i]->offset + items[i]->len)
 			damaged = false;
 	}
-	return u->faults > faults || u->wanted
-		       ? 0
-		       : check_hash(u, fd, items, count, err);
+	if (u->faults > faults || u->wanted ||
+	    check_hash(fd, items[0], err) == 0)
+		return 0;
+	/* The seal also accepts another file of this namespace. Its records are
+	 * intact, but not those that the index of the pack describes: the index
+	 * is made of them again. */
+	for (i = 0; i < count; i++) {
+		if (items[i]->kind == MANIFEST_RECORDS)
+			names_add(&u->cut, items[i]->name);
+		report_fault(u, items[i], err->text);
+	}
+	return 0;
 }
-
 /* Unpacks the wanted items, each file of the destination once: records, or all
  * others. */
 static int unpack_kinds(struct unpack *u, bool records, struct err *err)
@@ -769,8 +766,6 @@ static int check_file(const struct copy_store *c,
 	const struct manifest_place *place = &c->place;
 	auto_free char *path = manifest_object_path(place, last);
 	auto_close int fd = destination_read(place->destination, path, err);
-	unsigned char hash[SEAL_HASH_LEN];
-	uint64_t len;
 	struct stat st;
 
 	if (fd < 0)
@@ -783,13 +778,7 @@ static int check_file(const struct copy_store *c,
 		return fail(err, EBADMSG,
 			    "it has %" PRIu64 " bytes instead of %" PRIu64,
 			    *ret_len, sealed_len(last->offset + last->len));
-	if (!read_data)
-		return 0;
-	if (seal_hash_file(fd, hash, &len, err) < 0)
-		return -err->num;
-	return memcmp(hash, last->object, SEAL_HASH_LEN) == 0
-		       ? 0
-		       : fail(err, EBADMSG, "its bytes have changed");
+	return read_data ? check_hash(fd, last, err) : 0;
 }
 
 static bool is_sampled(unsigned int percentage)
@@ -800,26 +789,39 @@ static bool is_sampled(unsigned int percentage)
 	return random * 100u < percentage * 256u;
 }
 
-/* Old backups go from the first one on, so that a number between two others is
- * missing because its file was removed or hidden. */
-static uint64_t report_gaps(const struct copy_store *c,
-			    const struct copy_options *o)
+/* A prune deletes the oldest manifests, so that a number between two others is
+ * missing because its file was removed or hidden. Those that are there are read
+ * with read_data. */
+static uint64_t report_others(const struct copy_store *c,
+			      const struct copy_options *o)
 {
 	const struct manifest_name *n = c->names.items;
 	uint64_t count = 0, number;
 	size_t i;
 
-	for (i = 1; i < c->names.count; i++) {
-		number = n[i - 1].number + 1;
-		for (; number < n[i].number && count < GAPS_MAX; number++) {
-			if (bsearch(&number, c->state.missing.items,
-				    c->state.missing.count, sizeof(number),
-				    sorted_compare_numbers))
+	for (i = 0; i < c->names.count; i++) {
+		AUTO(manifest) struct manifest m = {0};
+		struct err err;
+
+		/* Clones may have written two of one number. */
+		number = n[i].number;
+		if (i && n[i - 1].number < number)
+			number = n[i - 1].number + 1;
+		for (; number <= n[i].number && count < GAPS_MAX; number++) {
+			bool there = number == n[i].number;
+
+			if (sorted_find_number(number, c->missing.items,
+					       c->missing.count,
+					       sizeof(number)) ||
+			    (there &&
+			     (!o->read_data ||
+			      manifest_read(&c->place, &n[i], &m, &err) == 0)))
 				continue;
 			count++;
 			report_manifest(o, number,
-					"missing; later ones have all its "
-					"files");
+					there ? err.text
+					      : "missing; later ones have all "
+						"its files");
 		}
 	}
 	return count;
@@ -833,7 +835,7 @@ int copy_verify(struct copy_store *c, const struct copy_options *o,
 	auto_free const struct manifest_item **list =
 		mem_alloc((all->count + 1) * sizeof(*list));
 	struct copy_verify_result r = {
-		.faults = report_missing(c, o) + report_gaps(c, o),
+		.faults = report_missing(c, o) + report_others(c, o),
 	};
 	uint64_t total = 0, done = 0;
 	size_t i, k, first = 0;
