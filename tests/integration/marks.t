@@ -142,6 +142,8 @@ for agent in claude codex gemini qwen copilot opencode; do
 	esac
 	is "$got" "$wanted" "$agent has the hook once, behind the user's own"
 done
+says "$state/agents/opencode/home/.config/opencode/.npmrc" \
+	'fetch-retry-mintimeout=500'
 # codex trusts each place of the list.
 says "$state/agents/codex/home/.codex/config.toml" \
 	"[hooks.state.\"$HOME/.codex/hooks.json:user_prompt_submit:1:0\"]"
