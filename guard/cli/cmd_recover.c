@@ -105,6 +105,27 @@ static int choose_home(const struct from_copy *f, const char *into, char **ret,
 	return 0;
 }
 
+/* The name in the trash of the store that is being made. One that a killed call
+ * has left goes on as one of now: old entries of the trash are deleted. */
+static char *take_unfinished(const struct state *state, const char *suffix)
+{
+	auto_free char *name =
+		mem_printf("%" PRId64 "%s", timestamp_now().sec, suffix);
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	size_t i;
+
+	(void)dirlist_read(state->trash_fd, &list, &ignored);
+	for (i = 0; i < list.count; i++) {
+		const char *at = strchr(list.items[i].name, '-');
+
+		if (at && strcmp(at, suffix) == 0)
+			(void)renameat(state->trash_fd, list.items[i].name,
+				       state->trash_fd, name);
+	}
+	return TAKE(name);
+}
+
 /* The store is made in the trash, so that no other command finds a part of
  * one; the same call after a crash continues there. */
 static int recover_store(struct from_copy *f, const struct options *o,
@@ -117,8 +138,9 @@ static int recover_store(struct from_copy *f, const struct options *o,
 		.progress = progress_show_bytes,
 	};
 	auto_free char *space = manifest_space_path(s->space, SEAL_ROOT);
-	auto_free char *name = mem_printf("%" PRId64 "-recover-%s-%" PRIu64,
-					  s->time, space, number);
+	auto_free char *suffix =
+		mem_printf("-recover-%s-%" PRIu64, space, number);
+	auto_free char *name = take_unfinished(state, suffix);
 	auto_free char *dir = mem_printf("%s/trash/%s", state->path, name);
 	auto_free char *format = path_join(dir, "FORMAT"), *home = NULL;
 	auto_free char *pins = NULL;
