@@ -293,7 +293,7 @@ static int send_and_report(struct backup_command *x, struct err *err)
 		.dry_run = x->o->dry_run,
 		.progress = progress_show_bytes,
 	};
-	AUTO(push_result) struct push_result r = {0};
+	struct push_result r = {0};
 	const char *text = NULL;
 	int got;
 
@@ -489,7 +489,7 @@ static int prune(struct backup_command *x, const char *path, struct err *err)
 		.complete = true,
 		.progress = progress_show_bytes,
 	};
-	AUTO(push_result) struct push_result r = {0};
+	struct push_result r = {0};
 	unsigned char key[SEAL_KEY_LEN];
 	auto_close int local = -1;
 	int got = backups_open(&x->known, path, &x->d, &x->keyfile, &x->b, err);

@@ -31,7 +31,8 @@
 #define RECORD_KIND PRIVATE_PATHS_KIND
 #define SUCCESS "success"
 #define UNSENT "unsent"
-#define UNSENT_MAX ((size_t)256 << 20)
+#define TAKEN "taken"
+#define TAKEN_MAX ((size_t)256 << 20)
 #define LOCK "sending"
 /* Two slots are less than 1 KiB. */
 #define KEYFILE_MAX ((size_t)64 << 10)
@@ -435,56 +436,56 @@ static int list_all_paths(const struct destination *d,
 	return 0;
 }
 
-/* Adds the paths in the file `unsent` that a prune has left there. */
-static int load_unsent(int dir, const struct destination *d, struct names *to,
-		       struct err *err)
+/* The paths that the command has taken. */
+static int load_taken(int dir, struct dirlist *ret, struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
-	int got = fd_slurp_at(dir, UNSENT, UNSENT_MAX, &bytes, err);
+	int got = fd_slurp_at(dir, TAKEN, TAKEN_MAX, &bytes, err);
 	const char *at = buf_text(&bytes);
 
 	if (got < 0)
 		return got == -ENOENT ? 0 : got;
 	while (*at) {
 		size_t len = strcspn(at, "\n");
-		auto_free char *path = mem_strndup(at, len);
 
-		if (fd_exists(d->fd, path))
-			names_add(to, path);
+		dirlist_add(ret, at, len);
 		at += len + (at[len] == '\n');
 	}
+	dirlist_sort(ret);
 	return 0;
 }
 
-/* The paths that the command has not taken: *to; they are in the file `unsent`
- * on return. A backup between, without a command or ended by a crash, has left
- * no paths: then all files of the namespace. */
-static int collect_unsent(int dir, const struct record *r,
-			  const struct destination *d,
-			  const struct push_result *pushed, struct names *to,
-			  struct err *err)
+/* Writes the file `unsent`. 1: the command has not taken all files of the
+ * namespace, whose paths are in ret_all. */
+static int collect_unsent(int dir, const struct destination *d,
+			  const unsigned char space[SEAL_SPACE_LEN],
+			  struct buf *ret_all, struct err *err)
 {
-	uint64_t listed = (uint64_t)record_get_int(r, "listed");
-	bool known = listed && !pushed->new_space &&
-		     listed == pushed->number - !pushed->nothing;
-	AUTO(buf) struct buf bytes = {0};
+	AUTO(dirlist) struct dirlist taken = {0};
+	AUTO(names) struct names all = {0};
+	AUTO(buf) struct buf unsent = {0};
 	size_t i;
 
-	if (known ? load_unsent(dir, d, to, err) < 0
-		  : list_all_paths(d, pushed->space, to, err) < 0)
+	if (load_taken(dir, &taken, err) < 0 ||
+	    list_all_paths(d, space, &all, err) < 0)
 		return -err->num;
-	for (i = 0; known && i < pushed->paths.count; i++)
-		if (fd_exists(d->fd, pushed->paths.items[i]))
-			names_add(to, pushed->paths.items[i]);
-	for (i = 0; i < to->count; i++)
-		buf_printf(&bytes, "%s\n", to->items[i]);
-	return to->count ? atomic_write(dir, UNSENT, bytes.data, bytes.len,
-					0600, ATOMIC_DURABLE, err)
-			 : 0;
+	for (i = 0; i < all.count; i++) {
+		buf_printf(ret_all, "%s\n", all.items[i]);
+		if (!dirlist_find(&taken, all.items[i]))
+			buf_printf(&unsent, "%s\n", all.items[i]);
+	}
+	if (!unsent.len)
+		return 0;
+	return atomic_write(dir, UNSENT, unsent.data, unsent.len, 0600,
+			    ATOMIC_DURABLE, err) < 0
+		       ? -err->num
+		       : 1;
 }
 
+/* all: the paths that it has taken when it ends well. */
 static int run_backup_command(int dir, const struct destination *d,
-			      const char *command, struct err *err)
+			      const char *command, const struct buf *all,
+			      struct err *err)
 {
 	auto_close int paths = openat(dir, UNSENT, O_RDONLY | O_CLOEXEC);
 	pid_t pid;
@@ -503,10 +504,11 @@ static int run_backup_command(int dir, const struct destination *d,
 		_exit(127);
 	}
 	status = child_wait(pid);
-	if (status == 0) {
-		(void)unlinkat(dir, UNSENT, 0);
-		return 0;
-	}
+	if (status == 0)
+		return atomic_write(dir, TAKEN, all->data, all->len, 0600,
+				    ATOMIC_DURABLE, err) < 0
+			       ? -err->num
+			       : unlinkat(dir, UNSENT, 0);
 	return fail(
 		err, ECHILD,
 		"%s: backup-command failed (%s %d): the next backup "
@@ -525,24 +527,27 @@ static int finish_backup(int dir, struct record *r, const struct destination *d,
 	auto_close int success =
 		openat(dir, SUCCESS,
 		       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	AUTO(names) struct names unsent = {0};
+	AUTO(buf) struct buf all = {0};
 	bool changed;
+	int unsent = 0;
 
 	if (success >= 0)
 		(void)futimens(success, NULL);
-	if (command && collect_unsent(dir, r, d, pushed, &unsent, err) < 0)
-		return -err->num;
+	if (command)
+		unsent = collect_unsent(dir, d, pushed->space, &all, err);
+	if (unsent < 0)
+		return unsent;
+	if (!unsent)
+		(void)unlinkat(dir, UNSENT, 0);
+	if (!command)
+		(void)unlinkat(dir, TAKEN, 0);
 	changed = change_record(r, "number", number);
 	changed |= change_record(r, "space", space);
 	changed |= change_record(r, "failure", NULL);
-	if (command)
-		changed |= change_record(r, "listed", number);
-	else
-		(void)unlinkat(dir, UNSENT, 0);
 	if (changed && record_save(dir, RECORD, RECORD_KIND, 1, r,
 				   ATOMIC_DURABLE, err) < 0)
 		return -err->num;
-	return unsent.count && run_backup_command(dir, d, command, err) < 0;
+	return unsent && run_backup_command(dir, d, command, &all, err) < 0;
 }
 
 int backups_send(const struct state *state, const struct backup *b,
@@ -584,7 +589,7 @@ static void send_in_background(const struct state *state,
 {
 	struct destination d = DESTINATION_NONE;
 	const struct push_options options = {0};
-	AUTO(push_result) struct push_result result = {0};
+	struct push_result result = {0};
 	AUTO(buf) struct buf keyfile = {0};
 	AUTO(store) struct store *store = NULL;
 	struct backup *b = NULL;

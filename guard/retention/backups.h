@@ -9,12 +9,13 @@
  *				writes again where it is missing or damaged
  *	backups/<id>/record	path=, number= and space= of the newest backup,
  *				or of the one that was recovered,
- *				failure= of the last try, listed= the number up
- *				to which backup-command has all paths,
+ *				failure= of the last try,
  *				sheet=untried until the user has typed its words
  *	backups/<id>/success	empty; its mtime is the time of the last success
- *	backups/<id>/unsent	paths that backup-command has not taken, a line
- *				each; its mtime is when the command began
+ *	backups/<id>/taken	paths that backup-command has taken, a line
+ *				each; missing after a backup without it
+ *	backups/<id>/unsent	the other ones, while it runs and if it failed;
+ *				its mtime is when the command began
  *	backups/<id>/sending	lock file of a running backup
  *
  * and the files of push_store(). Several destinations may have one path: disks

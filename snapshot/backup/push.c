@@ -73,11 +73,6 @@ struct push {
 	uint64_t newest; /* highest number of a snapshot */
 };
 
-void push_result_free(struct push_result *r)
-{
-	names_free(&r->paths);
-}
-
 static void outgoings_free(struct outgoings *o)
 {
 	size_t i;
@@ -135,19 +130,6 @@ static bool read_record(struct dec *d, struct manifest *ret)
 	       manifest_decode(bytes, len, ret, &ignored) == 0;
 }
 
-/* Adds the items of a record and, of a file that a killed backup has sent, its
- * path, which that backup did not return. */
-static void take_record(struct push *p, const struct manifest *m, bool first)
-{
-	auto_free char *path = NULL;
-
-	manifest_items_advance(&p->items, m);
-	if (first || !m->adds.count)
-		return;
-	path = manifest_object_path(&p->place, m->adds.items);
-	names_add(&p->ret->paths, path);
-}
-
 static int save_list(struct push *p, struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
@@ -194,7 +176,7 @@ static bool decode_list(struct push *p, const struct buf *b)
 	memcpy(p->place.space, space, SEAL_SPACE_LEN);
 	memcpy(p->last.hash, hash, SEAL_HASH_LEN);
 	for (; read_record(&d, &m); records++) {
-		take_record(p, &m, !records);
+		manifest_items_advance(&p->items, &m);
 		manifest_free(&m);
 		p->list_len = (size_t)(d.at - b->data);
 	}
@@ -770,14 +752,6 @@ static int send_ranges(struct push *p, const struct outgoing *o,
 	return 0;
 }
 
-static void add_path(struct push *p, enum seal_kind kind, const char *name)
-{
-	auto_free char *path = manifest_path(p->place.space, kind, name);
-
-	names_add(&p->ret->paths, path);
-	p->ret->files++;
-}
-
 /* Writes one sealed file that has the items. */
 static int send_file(struct push *p, enum seal_kind kind,
 		     struct outgoing *items, size_t count, struct err *err)
@@ -819,7 +793,7 @@ static int send_file(struct push *p, enum seal_kind kind,
 	if (destination_publish(p->d, &f, name, err) < 0)
 		return -err->num;
 	p->ret->bytes += len;
-	add_path(p, kind, name);
+	p->ret->files++;
 	return note_sent(p, &sent.adds, err);
 }
 
@@ -881,7 +855,6 @@ static int send_manifest(struct push *p, struct err *err)
 {
 	struct manifest *m = &p->manifest;
 	struct timespec now;
-	char name[MANIFEST_NAME_LEN];
 	int got;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
@@ -909,8 +882,7 @@ static int send_manifest(struct push *p, struct err *err)
 	if (got < 0)
 		return got;
 	p->ret->number = m->number;
-	manifest_file_name(&p->last, name);
-	add_path(p, SEAL_MANIFEST, name);
+	p->ret->files++;
 	return 0;
 }
 

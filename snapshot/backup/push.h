@@ -38,11 +38,7 @@ struct push_result {
 	unsigned char space[SEAL_SPACE_LEN];
 	uint64_t snapshots, files; /* snapshots sent; files written */
 	uint64_t bytes; /* written; with dry_run: of the store, to send */
-	struct names paths; /* of the files, and of those of a killed backup,
-			     below the destination; manifest last */
 };
-
-void push_result_free(struct push_result *r);
 
 /* Locks the directory `local` against other backups and prunes of it. Returns a
  * descriptor; -EBUSY. */

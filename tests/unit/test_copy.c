@@ -58,7 +58,6 @@ static struct push_result push_now(struct box *box, const char *local)
 
 	if (try_push(box, local, false, &r, &err) < 0)
 		fail_msg("push: %s", err.text);
-	names_free(&r.paths);
 	return r;
 }
 
@@ -353,60 +352,6 @@ static void test_dry_runs_and_second_kills_lose_no_namespace(void **state)
 	calls_unsynced = false;
 }
 
-/* Copies files of the destination to another one. */
-static void carry(struct box *box, const struct names *paths)
-{
-	auto_free char *there = sub(box, "there");
-	auto_free char *carried = sub(box, "carried");
-	auto_free char *command = mem_printf(
-		"cd '%s' && xargs -r cp --parents -n -t '%s'", there, carried);
-	FILE *to = popen(command, "we");
-	size_t i;
-
-	for (i = 0; i < paths->count; i++)
-		(void)fprintf(to, "%s\n", paths->items[i]);
-	assert_int_equal(pclose(to), 0);
-}
-
-static void exchange(const char *a, const char *b)
-{
-	assert_return_code(renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE),
-			   errno);
-}
-
-static void test_a_carrier_gets_the_files_of_killed_backups(void **state)
-{
-	struct box *box = *state;
-	auto_free char *there = sub(box, "there");
-	auto_free char *carried = sub(box, "carried");
-	uint64_t number = 0, bytes;
-	bool killed = true;
-	unsigned int n;
-	struct err err;
-
-	calls_unsynced = true;
-	for (n = 1; killed; n++) {
-		AUTO(push_result) struct push_result r = {0};
-		AUTO(names) struct names all = {0};
-
-		some_files(box, 10 * n);
-		killed = push_killed_at(box, n, n % 2);
-		some_files(box, 10 * n + 5);
-		ok(try_push(box, "local", false, &r, &err));
-		carry(box, &r.paths);
-		/* The number shows a manifest of the killed backup. */
-		if (r.number > number + 1) {
-			list_there(box, "-", &all, &bytes);
-			carry(box, &all);
-		}
-		number = r.number;
-		exchange(there, carried);
-		check_copy(box, 0);
-		exchange(there, carried);
-	}
-	calls_unsynced = false;
-}
-
 static void test_a_lost_list_is_made_from_the_manifests(void **state)
 {
 	struct box *box = *state;
@@ -555,7 +500,6 @@ static void test_a_prune_sends_hardly_anything_again(void **state)
 	r = (struct push_result){0};
 	ok(try_push(box, "local", true, &r, &err));
 	sent = r.bytes;
-	names_free(&r.paths);
 	assert_true(sent > 300000);
 	check_copy(box, 0);
 }
@@ -579,7 +523,6 @@ static void test_old_backups_are_deleted_with_their_files(void **state)
 	}
 	prune_to(box, 2);
 	ok(try_push(box, "local", true, &pushed, &err));
-	names_free(&pushed.paths);
 	ok(destination_open(there, &d, &err));
 	ok(copy_list(&d, key, &sources, &err));
 	ok(copy_prune(&d, key, sources.items[0].space, 1, true, local_fd, &r,
@@ -1103,7 +1046,6 @@ int main(void)
 		TEST(an_interrupted_backup_goes_on_pack_by_pack),
 		TEST(a_killed_first_backup_goes_on),
 		TEST(dry_runs_and_second_kills_lose_no_namespace),
-		TEST(a_carrier_gets_the_files_of_killed_backups),
 		TEST(a_lost_list_is_made_from_the_manifests),
 		TEST(numbers_go_on_behind_hidden_manifests),
 		TEST(clones_do_not_overwrite_each_other),
