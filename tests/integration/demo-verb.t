@@ -29,7 +29,9 @@ removed '... and removes its directory'
 says "$out" '$ guard run -- sh ~/agent.sh'
 says "$out" ' !! 5 deleted files have no other copy: .env'
 says "$out" '$ rm -rf ~'
-says "$out" 'home/projects/greeter/  72 new files, 3.1 MB'
+# Examples of hooks, of which each version of git has others, are among them.
+ok 'the restored project has its files' \
+	grep -qE 'home/projects/greeter/  7[0-9] new files, 3.1 MB' "$out"
 is "$(tail -n 2 "$out" | head -n 1)" \
 	'In a project of your own: guard run -- COMMAND' '... the last line'
 silent "$out" 'is not visible'
