@@ -129,7 +129,7 @@ static char *take_unfinished(const struct state *state, const char *suffix)
 /* The store is made in the trash, so that no other command finds a part of
  * one; the same call after a crash continues there. */
 static int recover_store(struct from_copy *f, const struct options *o,
-			 uint64_t number, uint64_t *ret_faults, struct err *err)
+			 uint64_t *ret_faults, struct err *err)
 {
 	const struct state *state = &f->c->state;
 	const struct copy_source *s = f->source;
@@ -139,7 +139,7 @@ static int recover_store(struct from_copy *f, const struct options *o,
 	};
 	auto_free char *space = manifest_space_path(s->space, SEAL_ROOT);
 	auto_free char *suffix =
-		mem_printf("-recover-%s-%" PRIu64, space, number);
+		mem_printf("-recover-%s-%" PRIu64, space, f->number);
 	auto_free char *name = take_unfinished(state, suffix);
 	auto_free char *dir = mem_printf("%s/trash/%s", state->path, name);
 	auto_free char *format = path_join(dir, "FORMAT"), *home = NULL;
@@ -161,8 +161,8 @@ static int recover_store(struct from_copy *f, const struct options *o,
 		return -err->num;
 	/* Noted before the store exists: where it exists, the same call is
 	 * refused. */
-	if (backups_remember(state, &f->destination, f->key, s->space, number,
-			     err) < 0)
+	if (backups_remember(state, &f->destination, f->key, s->space,
+			     f->number, err) < 0)
 		return -err->num;
 	/* A directory that moves to another one must be writable. Pins are a
 	 * file of the state; a backup without pins has none. */
@@ -182,7 +182,7 @@ static int recover(struct from_copy *f, const struct options *o,
 {
 	const char *dir = o->operands[0], *machine = o->operands[1];
 	auto_close int lock = -1;
-	uint64_t faults, number;
+	uint64_t faults;
 
 	if (o->dry_run) {
 		if (from_copy_open(f, c, dir, o->passphrase_file, err) < 0 ||
@@ -191,9 +191,7 @@ static int recover(struct from_copy *f, const struct options *o,
 			return -err->num;
 		if (f->copy)
 			output_print("backup %" PRIu64 " of %s is there",
-				     o->backup ? o->backup
-					       : f->source->newest.number,
-				     text_quote(f->source->host));
+				     f->number, text_quote(f->source->host));
 		else
 			from_copy_list(f, stdout);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
@@ -205,15 +203,13 @@ static int recover(struct from_copy *f, const struct options *o,
 			    "it has ended");
 	if (lock < 0 || remove_empty_store(c, err) < 0 ||
 	    from_copy_open(f, c, dir, o->passphrase_file, err) < 0 ||
-	    from_copy_choose(f, machine, o->backup, err) < 0)
-		return -err->num;
-	number = o->backup ? o->backup : f->source->newest.number;
-	if (recover_store(f, o, number, &faults, err) < 0)
+	    from_copy_choose(f, machine, o->backup, err) < 0 ||
+	    recover_store(f, o, &faults, err) < 0)
 		return -err->num;
 	state_log(&c->state, "recover", "from", f->destination.path, "host",
 		  f->source->host, NULL);
 	output_print("recovered %s of backup %" PRIu64 " of %s",
-		     faults ? "a part" : "all", number,
+		     faults ? "a part" : "all", f->number,
 		     text_quote(f->source->host));
 	if (faults)
 		output_warn("%s: only the files in the objects listed above "

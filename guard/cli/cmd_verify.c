@@ -244,6 +244,7 @@ static int verify_destination(struct from_copy *f, struct context *c,
 		.arg = &v,
 	};
 	enum destination_promise promise;
+	const char *text;
 	struct err unknown;
 	int got = 0;
 	size_t i;
@@ -266,6 +267,7 @@ static int verify_destination(struct from_copy *f, struct context *c,
 		return got;
 	if (destination_try(&f->destination, &promise, &unknown) < 0)
 		promise = DESTINATION_UNKNOWN;
+	text = from_copy_promise_text(promise);
 	if (o->json) {
 		json_t *object = json_object();
 
@@ -278,7 +280,9 @@ static int verify_destination(struct from_copy *f, struct context *c,
 		jsonout_number(object, "bytes", sum.bytes);
 		jsonout_number(object, "packs", sum.packs);
 		jsonout_number(object, "snapshots", sum.snapshots);
-		jsonout_text(object, "protection", from_copy_promise(promise));
+		jsonout_text(
+			object, "protection",
+			text_printf("%.*s", (int)strcspn(text, ":"), text));
 		jsonout_set(object, "faults", TAKE(faults));
 		jsonstream_print(object);
 	} else {
@@ -289,7 +293,7 @@ static int verify_destination(struct from_copy *f, struct context *c,
 			     text_count(f->sources.count, "store"),
 			     text_count(sum.files, "file"),
 			     text_size(sum.bytes));
-		output_print("%s", from_copy_promise_text(promise));
+		output_print("%s", text);
 	}
 	return output_finish() && !v.backup_faults ? STATUS_OK : STATUS_REFUSED;
 }

@@ -187,6 +187,7 @@ int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 			    text_quote(f->destination.path),
 			    count ? "backups of several stores"
 				  : "no backup of that name");
+	f->number = number ? number : f->source->newest.number;
 	return copy_open(&f->destination, f->key, f->source, number, &f->copy,
 			 err) < 0
 		       ? from_copy_damage(err)
@@ -325,11 +326,4 @@ const char *from_copy_promise_text(enum destination_promise promise)
 	};
 
 	return texts[promise];
-}
-
-const char *from_copy_promise(enum destination_promise promise)
-{
-	const char *text = from_copy_promise_text(promise);
-
-	return text_printf("%.*s", (int)strcspn(text, ":"), text);
 }

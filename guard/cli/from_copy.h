@@ -30,6 +30,7 @@ struct from_copy {
 	struct copy_sources sources;
 	struct manifest_name last; /* of this machine; number 0: unknown */
 	const struct copy_source *source; /* the chosen one */
+	uint64_t number; /* of its chosen backup */
 	struct copy_store *copy;
 	char *name; /* the view's directory in the trash, or NULL */
 	struct context view;
@@ -71,8 +72,7 @@ int from_copy_view(struct from_copy *f, struct context *c,
  * transfer_entry(). Not flushed. */
 int from_copy_import(struct from_copy *f, struct restore_target *t,
 		     transfer_lost *lost, void *arg, struct err *err);
-/* "plain", "append-only" or "locked"; and with the meaning of the word. */
-const char *from_copy_promise(enum destination_promise promise);
+/* "plain", "append-only" or "locked", a colon, and the meaning of the word. */
 const char *from_copy_promise_text(enum destination_promise promise);
 /* Prints a damage: a copy_fault. */
 void from_copy_fault(void *unused, const char *object, const char *what,
