@@ -412,13 +412,15 @@ void run_notices_print_refused(const struct sandbox_result *result)
 
 	if (!name)
 		return;
-	if (how == SANDBOX_RENAME_UNREADABLE)
-		report_warning(
-			"%s, whose memory guard cannot read, failed after a "
-			"rename: a directory that is older than the run cannot "
-			"be renamed (EXDEV); rename it with mv first",
-			text_quote(name));
-	else if (how == SANDBOX_EXCHANGE_REFUSED)
+	if (how == SANDBOX_RENAME_UNREADABLE) {
+		if (result->end == SANDBOX_EXITED && result->code)
+			report_warning(
+				"%s, whose memory guard cannot read, renamed "
+				"something in a run that failed: a directory "
+				"that is older than the run cannot be renamed "
+				"by it (EXDEV); rename it with mv first",
+				text_quote(name));
+	} else if (how == SANDBOX_EXCHANGE_REFUSED)
 		report_warning(
 			"the directory %s could not be exchanged with another "
 			"in the run (EXDEV): one of them is older than the "

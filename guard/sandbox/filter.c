@@ -501,12 +501,12 @@ static void notify_open(struct buf *to, int nr, unsigned int arg)
  * calls that destroy a file's content without waiting for the end of a lease;
  * the flags of openat2(2) are out of a filter's reach. The frequent calls come
  * first. A program under a Landlock ruleset has fewer permissions than guard
- * can see, so that call is notified of. A program that ends with a failure may
- * have failed because of a rename that guard could not read.
+ * can see, so that call is notified of. No other call may be: until guard has
+ * received it, a signal ends it with EINTR, which exit_group(2), for example,
+ * does not expect.
  */
 static void make_notifier_filter(struct buf *to)
 {
-	static const uint32_t success = 0;
 	size_t start, other = start_arch_block(to, ARCH);
 
 	emit_load(to, offsetof(struct seccomp_data, nr));
@@ -523,8 +523,6 @@ static void make_notifier_filter(struct buf *to)
 	notify_syscall(to, SYS_renameat);
 #endif
 	notify_syscall(to, SYS_landlock_restrict_self);
-	compare_argument(to, SYS_exit_group, 0, 0xff, &success, 1,
-			 SECCOMP_RET_ALLOW, SECCOMP_RET_USER_NOTIF);
 	start = start_syscall_block(to, SYS_renameat2);
 	emit_load_argument(to, 4);
 	emit(to, BPF_JMP | BPF_JSET | BPF_K,

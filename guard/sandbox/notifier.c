@@ -209,6 +209,30 @@ static bool on_one_mount(const struct name *from, const struct name *to)
 	       a.stx_mnt_id == c.stx_mnt_id;
 }
 
+/* A directory is more telling than a program. */
+static void record_refused_rename(struct notifier *r, const char *name,
+				  enum sandbox_refused_rename how)
+{
+	if (*r->refused && r->refused_how != SANDBOX_RENAME_UNREADABLE)
+		return;
+	(void)snprintf(r->refused, sizeof(r->refused), "%s", name);
+	r->refused_how = how;
+}
+
+/* The rename may be of a file, or succeed. */
+static void record_unreadable_rename(struct notifier *r, pid_t pid)
+{
+	char path[48], name[17] = "";
+	auto_close int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*r->refused || fd < 0 || read(fd, name, sizeof(name) - 1) <= 0)
+		return;
+	name[strcspn(name, "\n")] = '\0';
+	record_refused_rename(r, name, SANDBOX_RENAME_UNREADABLE);
+}
+
 /* EPERM means that the caller is not dumpable: its memory and descriptors are
  * unreadable. */
 static bool read_caller_path(struct notifier *r, pid_t pid, uint64_t address,
@@ -218,7 +242,7 @@ static bool read_caller_path(struct notifier *r, pid_t pid, uint64_t address,
 	if (read_caller_text(pid, address, n->path, sizeof(n->path)))
 		return true;
 	if (errno == EPERM)
-		r->unreadable_pid = pid;
+		record_unreadable_rename(r, pid);
 	return false;
 }
 
@@ -342,31 +366,6 @@ run_rename_worker(const struct notifier *r, uint64_t id,
 	rc = rename_exdev(&m);
 	reply_to_notification(r, id, rc == -EINTR ? EXDEV : -rc, false);
 	_exit(rc == -EXDEV ? STATUS_REFUSED : 0);
-}
-
-static void record_refused_rename(struct notifier *r, const char *name,
-				  enum sandbox_refused_rename how)
-{
-	if (*r->refused)
-		return;
-	(void)snprintf(r->refused, sizeof(r->refused), "%s", name);
-	r->refused_how = how;
-}
-
-/* The rename may have been of a file, or have succeeded. A program that then
- * fails may have failed because of it. */
-static void record_unreadable_rename(struct notifier *r)
-{
-	char path[48], name[17] = "";
-	auto_close int fd = -1;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/comm",
-		       (int)r->unreadable_pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, name, sizeof(name) - 1) <= 0)
-		return;
-	name[strcspn(name, "\n")] = '\0';
-	record_refused_rename(r, name, SANDBOX_RENAME_UNREADABLE);
 }
 
 static bool start_rename_worker(struct notifier *r, uint64_t id,
@@ -618,10 +617,6 @@ void notifier_answer(struct notifier *r)
 	switch (q.notif.data.nr) {
 	case SYS_landlock_restrict_self:
 		r->closed = true;
-		break;
-	case SYS_exit_group:
-		if ((pid_t)q.notif.pid == r->unreadable_pid)
-			record_unreadable_rename(r);
 		break;
 #ifdef SYS_open
 	case SYS_open:

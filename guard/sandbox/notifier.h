@@ -62,8 +62,6 @@ struct notifier {
 	char refused[NAME_MAX + 1];
 	enum sandbox_refused_rename
 		refused_how; /* RENAME_UNREADABLE: name of the program */
-	/* Made a rename that guard could not read; 0: none. */
-	pid_t unreadable_pid;
 	struct {
 		pid_t pid; /* 0: unused */
 		uint64_t id; /* of the notification */

@@ -169,7 +169,7 @@ enum sandbox_refused_rename {
 	SANDBOX_RENAME_REFUSED, /* a directory was renamed (EXDEV) */
 	SANDBOX_EXCHANGE_REFUSED, /* it was exchanged with a file (EXDEV) */
 	/* The name is that of a program whose memory guard cannot read; it
-	 * renamed and then failed. */
+	 * renamed something, perhaps with success. */
 	SANDBOX_RENAME_UNREADABLE,
 };
 
