@@ -13,10 +13,14 @@
 /* Microseconds. */
 #define FILE_TIME_MAX 300000
 #define FILE_TIME_SHORT 1000
+/* What is used after the last look, but before a file, may count for the file:
+ * a small part of FILE_TIME_MAX. */
+#define LOOK_AGE_MAX 30000
 
 static _Thread_local struct {
 	int64_t start; /* by the wall clock */
-	int64_t used; /* processor time at the last look, and */
+	int64_t looked; /* by the wall clock: the last look */
+	int64_t used; /* processor time then, and */
 	int64_t before; /* of that, when the file began; -1: unknown */
 } file;
 
@@ -37,11 +41,16 @@ void risk_begin_file(void)
 {
 	file.start = microseconds(CLOCK_MONOTONIC);
 	file.before = -1;
+	if (file.start - file.looked > LOOK_AGE_MAX) {
+		file.used = risk_time() * 1000;
+		file.looked = file.start;
+	}
 }
 
 int64_t risk_file_time(void)
 {
-	int64_t wall = microseconds(CLOCK_MONOTONIC) - file.start, used;
+	int64_t now = microseconds(CLOCK_MONOTONIC), wall = now - file.start;
+	int64_t used;
 
 	if (wall < FILE_TIME_SHORT)
 		return wall;
@@ -49,6 +58,7 @@ int64_t risk_file_time(void)
 	if (file.before < 0)
 		file.before = used - wall > file.used ? used - wall : file.used;
 	file.used = used;
+	file.looked = now;
 	return used - file.before;
 }
 
