@@ -105,8 +105,9 @@ static int choose_home(const struct from_copy *f, const char *into, char **ret,
 	return 0;
 }
 
-/* The name in the trash of the store that is being made. One that a killed call
- * has left goes on as one of now: old entries of the trash are deleted. */
+/* The name in the trash of the store that is being made. The store of a
+ * killed call goes on with the time of now: old entries of the trash are
+ * deleted. */
 static char *take_unfinished(const struct state *state, const char *suffix)
 {
 	auto_free char *name =

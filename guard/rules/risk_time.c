@@ -13,13 +13,13 @@
 /* Microseconds. */
 #define FILE_TIME_MAX 300000
 #define FILE_TIME_SHORT 1000
-/* What is used after the last look, but before a file, may count for the file:
- * a small part of FILE_TIME_MAX. */
+/* Time that is used after the last look, but before a file, may count for the
+ * file: a small part of FILE_TIME_MAX. */
 #define LOOK_AGE_MAX 30000
 
 static _Thread_local struct {
 	int64_t start; /* by the wall clock */
-	int64_t looked; /* by the wall clock: the last look */
+	int64_t looked; /* the last look, by the wall clock */
 	int64_t used; /* processor time then, and */
 	int64_t before; /* of that, when the file began; -1: unknown */
 } file;

@@ -27,7 +27,7 @@
 struct copy_store {
 	struct manifest_place place;
 	struct manifest_state state;
-	struct manifest_names names; /* of all manifests there */
+	struct manifest_names names; /* all manifests there */
 	/* Numbers of manifests without which the state is not complete. */
 	VEC(uint64_t) missing;
 };

@@ -49,8 +49,8 @@ typedef void copy_progress(void *arg, uint64_t done, uint64_t total);
 
 struct copy_options {
 	bool lazy; /* unpack without the records of data packs: copy_fetch() */
-	bool read_data; /* verify all bytes */
-	unsigned int sample; /* those of so many percent of the files */
+	bool read_data; /* verify the bytes of all files */
+	unsigned int sample; /* percentage of the files whose bytes are read */
 	copy_fault *fault; /* may be NULL */
 	copy_progress *progress; /* may be NULL */
 	void *arg;

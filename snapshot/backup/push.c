@@ -60,8 +60,7 @@ struct push {
 	struct manifest_name last; /* number 0: no backup so far */
 	struct manifest_items items;
 	struct names covered; /* packs whose objects are in other packs there */
-	uint64_t
-		times; /* of the store when nothing was missing: hash_times() */
+	uint64_t times; /* hash_times() when nothing was missing */
 	size_t list_len; /* valid bytes of the list's file; 0: write it anew */
 	int list_fd;
 	/* The present backup. */
