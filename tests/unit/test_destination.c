@@ -416,14 +416,13 @@ static void unmount_small(struct folder_box *box)
 static void a_full_destination_goes_on_when_there_is_space(void **state)
 {
 	struct folder_box *box = *state;
-	auto_free char *large = mem_alloc(2 << 20);
+	static char large[2 << 20];
 	struct destination d;
 	struct err err;
 
 	mount_small(box);
 	d = open_it(box);
-	memset(large, 'x', 2 << 20);
-	large[(2 << 20) - 1] = '\0';
+	memset(large, 'x', sizeof(large) - 1);
 	assert_int_equal(put(&d, "a/p", HASH, large, &err), -ENOSPC);
 	assert_non_null(strstr(err.text, "guard backup --prune"));
 	assert_int_equal(count_entries(box, "a/p"), 0);
