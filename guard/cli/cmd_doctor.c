@@ -149,8 +149,7 @@ static size_t inspect_backups(struct doctor *d, const struct state *st)
 	return known.count;
 }
 
-/* A backup that is missing is named once a week, since not everybody can have
- * one. */
+/* A missing backup is named once a week: a machine may have no other disk. */
 static bool is_hint_due(const struct doctor *d, const struct state *st)
 {
 	int64_t now = timestamp_now().sec;

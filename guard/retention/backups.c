@@ -504,11 +504,13 @@ static int run_backup_command(int dir, const struct destination *d,
 		_exit(127);
 	}
 	status = child_wait(pid);
-	if (status == 0)
-		return atomic_write(dir, TAKEN, all->data, all->len, 0600,
-				    ATOMIC_DURABLE, err) < 0
-			       ? -err->num
-			       : unlinkat(dir, UNSENT, 0);
+	if (status == 0) {
+		if (atomic_write(dir, TAKEN, all->data, all->len, 0600,
+				 ATOMIC_DURABLE, err) < 0)
+			return -err->num;
+		(void)unlinkat(dir, UNSENT, 0);
+		return 0;
+	}
 	return fail(
 		err, ECHILD,
 		"%s: backup-command failed (%s %d): the next backup "

@@ -14,33 +14,38 @@
 #include "snapshot/backup/push.h"
 
 /* Lists the files that are kept: the manifests from a complete one on, which is
- * the one at `first` or older, and all that they add. Only the newest must be
- * readable: nothing recovers a damaged one. Of a number which two clones have
- * used, the chain of each begins before. */
+ * the one at `first` or older, and all that they add. All that the newest
+ * backup needs must be known: back to a complete manifest none may be missing
+ * or damaged. Of older ones a damaged one is passed over, because nothing
+ * recovers it; one that cannot be read now may be readable later. Of a number
+ * which two clones have used, the chain of each begins before. */
 static int list_kept(const struct manifest_place *place,
 		     const struct manifest_names *names, size_t first,
 		     struct names *ret, struct err *err)
 {
+	const struct manifest_name *n = names->items;
 	size_t i = names->count, k;
-	bool complete = false;
+	bool known = false, complete = false;
 
 	while (i-- > 0 && !complete) {
 		AUTO(manifest) struct manifest m = {0};
 		char name[MANIFEST_NAME_LEN];
-		int got = manifest_read(place, &names->items[i], &m, err);
+		int got = manifest_read(place, &n[i], &m, err);
 
-		if (got < 0 &&
-		    (i + 1 == names->count || !destination_is_damage(got)))
-			return err_context(err, "backup %" PRIu64,
-					   names->items[i].number);
-		manifest_file_name(&names->items[i], name);
+		if (got == 0 && !known && i + 1 < names->count &&
+		    n[i].number + 1 < n[i + 1].number)
+			got = fail(err, EIO, "the next manifest is missing");
+		if (got < 0 && (!known || got != -EBADMSG))
+			return err_context(err, "backup %" PRIu64, n[i].number);
+		manifest_file_name(&n[i], name);
 		names_add(ret, name);
 		for (k = 0; k < m.adds.count; k++) {
 			manifest_object_name(&m.adds.items[k], name);
 			names_add(ret, name);
 		}
-		complete = i <= first && m.complete &&
-			   !manifest_has_twin(names, i);
+		complete = m.complete && !manifest_has_twin(names, i);
+		known |= complete;
+		complete &= i <= first;
 	}
 	vec_sort(ret->items, ret->count, sizeof(char *), sorted_compare_texts);
 	return 0;

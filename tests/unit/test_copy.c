@@ -817,6 +817,10 @@ static void test_a_prune_steps_over_damaged_manifests(void **state)
 		"echo >>$(echo c/*04-*) && echo mine >README && "
 		"echo mine >p/notes.txt && mkfifo p/pipe",
 		there);
+	auto_free char *mode_0 =
+		mem_printf("chmod 0 '%s'/*-*/c/0000000005-*", there);
+	auto_free char *mode_400 =
+		mem_printf("chmod 400 '%s'/*-*/c/0000000005-*", there);
 	auto_close int local_fd = fd_open_dir(AT_FDCWD, local);
 	AUTO(destination) struct destination d = DESTINATION_NONE;
 	AUTO(copy_sources) struct copy_sources sources = {0};
@@ -831,6 +835,15 @@ static void test_a_prune_steps_over_damaged_manifests(void **state)
 	assert_int_equal(system(command), 0);
 	ok(destination_open(there, &d, &err));
 	ok(copy_list(&d, key, &sources, &err));
+	/* One that cannot be read now stops it. */
+	if (geteuid() != 0) {
+		assert_int_equal(system(mode_0), 0);
+		assert_int_equal(copy_prune(&d, key, sources.items[0].space, 4,
+					    false, local_fd, &r, &err),
+				 -EACCES);
+		assert_int_equal(count_there(box, "/c/"), 5);
+		assert_int_equal(system(mode_400), 0);
+	}
 	ok(copy_prune(&d, key, sources.items[0].space, 4, false, local_fd, &r,
 		      &err));
 	assert_true(r.backups > 0);
