@@ -115,6 +115,8 @@ static int check_setting(const char *path, struct err *err)
 static int set_every(struct backup_command *x, const char *path, bool on,
 		     struct err *err)
 {
+	if (on && check_setting(path, err) < 0)
+		return -err->num;
 	return x->o->dry_run
 		       ? 0
 		       : settings_change(&x->c->state, "backup", path, on, err);
@@ -149,9 +151,9 @@ static int change_path(struct backup_command *x, struct err *err)
 		     text_quote(old), text_quote(x->d.path));
 	if (!mem_list_has((const char *const *)x->settings.backups, old))
 		return 0;
-	return set_every(x, old, false, err) < 0
+	return set_every(x, x->d.path, true, err) < 0
 		       ? -err->num
-		       : set_every(x, x->d.path, true, err);
+		       : set_every(x, old, false, err);
 }
 
 /* A destination without a key on this machine. */

@@ -347,6 +347,14 @@ gives 0 '--every sets the line' guard backup --every "$usb"
 is "$(cat "$state/config")" "backup = $usb" 'in the settings'
 gives 0 'only once' guard backup --every "$usb"
 is "$(wc -l <"$state/config")" 1 'one line'
+odd=$(printf '%s\nmax-size = 1' "$usb")
+mv "$usb" "$odd"
+gives 1 'a moved disk cannot put a line into the settings' guard backup "$odd"
+says "$err" 'rename it'
+is "$(cat "$state/config")" "backup = $usb" 'which keep their line'
+mv "$odd" "$usb"
+gives 0 'the next one is as before' guard backup "$usb"
+is "$(cat "$state/config")" "backup = $usb" 'as are the settings'
 count=$(backups_in "$usb/$space")
 gives 0 'a run' guard run -q -- sh -c 'echo x >in-run'
 settle
