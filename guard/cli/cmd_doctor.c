@@ -163,8 +163,7 @@ static bool is_hint_due(const struct doctor *d, const struct state *st)
 		return false;
 	fd = openat(st->fd, HINT_STAMP,
 		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		(void)futimens(fd, NULL);
+	(void)futimens(fd, NULL);
 	return true;
 }
 

@@ -835,7 +835,7 @@ static void test_a_prune_steps_over_damaged_manifests(void **state)
 	assert_int_equal(system(command), 0);
 	ok(destination_open(there, &d, &err));
 	ok(copy_list(&d, key, &sources, &err));
-	/* One that cannot be read now stops it. */
+	/* A manifest without permission stops the prune. */
 	if (geteuid() != 0) {
 		assert_int_equal(system(mode_0), 0);
 		assert_int_equal(copy_prune(&d, key, sources.items[0].space, 4,
