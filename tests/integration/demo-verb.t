@@ -58,16 +58,20 @@ removed '... and removes its directory'
 # guard works, and while demo waits for Enter.
 for signal in INT TERM HUP; do
 	mkfifo "$T/$signal"
+	: >"$T/shown" # without what the last one showed
 	env --default-signal=INT setsid --wait script -q -c \
 		'echo $$; exec guard demo' /dev/null \
 		<>"$T/$signal" >"$T/shown" 2>&1 &
 	demo=$!
 	until grep -q 'oneline --all' "$T/shown"; do :; done
 	pid=$(head -n 1 "$T/shown" | tr -d '\r')
+	# A signal just before the shell reads waits for the next key.
+	until grep -q '^State:.S' "/proc/$pid/status"; do :; done
 	kill -s $signal -- "-$pid"
 	timeout 60 tail -s 0.02 --pid="$demo" -f /dev/null
 	removed "SIG$signal at a question ends demo and removes its directory"
 done
+: >"$T/shown"
 env --default-signal=INT setsid --wait sh -c 'echo $$ >"$1"; exec guard demo' sh "$T/pid" \
 	>"$T/shown" 2>&1 </dev/null &
 demo=$!
