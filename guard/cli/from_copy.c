@@ -316,6 +316,9 @@ const char *from_copy_promise_text(enum destination_promise promise)
 	static const char *const texts[] = {
 		[DESTINATION_PLAIN] = "plain: a process of yours can change "
 				      "and delete these backups",
+		[DESTINATION_OVERWRITABLE] =
+			"plain: the directory is append-only, but a process of "
+			"yours can overwrite the files in it",
 		[DESTINATION_APPEND_ONLY] =
 			"append-only: you cannot delete these backups",
 		[DESTINATION_LOCKED] =

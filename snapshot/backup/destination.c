@@ -381,9 +381,10 @@ int destination_try(struct destination *d, enum destination_promise *ret,
 	if (make_try_file(d, err) < 0)
 		return -err->num;
 	(void)!fchmodat(d->fd, DESTINATION_TRY, 0644, 0);
-	if (unlinkat(d->fd, DESTINATION_TRY, 0) == 0 || errno == EISDIR ||
-	    takes_byte(d, 0))
+	if (unlinkat(d->fd, DESTINATION_TRY, 0) == 0 || errno == EISDIR)
 		*ret = DESTINATION_PLAIN;
+	else if (takes_byte(d, 0))
+		*ret = DESTINATION_OVERWRITABLE;
 	else
 		*ret = takes_byte(d, O_APPEND) ? DESTINATION_APPEND_ONLY
 					       : DESTINATION_LOCKED;

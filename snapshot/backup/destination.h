@@ -98,7 +98,8 @@ int destination_delete(const struct destination *d, const char *path,
 
 /* Protection of the files of the destination from the user who writes them. */
 enum destination_promise {
-	DESTINATION_PLAIN, /* files can be deleted or overwritten */
+	DESTINATION_PLAIN, /* files can be deleted */
+	DESTINATION_OVERWRITABLE, /* and these only overwritten */
 	DESTINATION_APPEND_ONLY, /* files can be appended to, not deleted */
 	DESTINATION_LOCKED, /* files can be neither changed nor deleted */
 	DESTINATION_UNKNOWN, /* for callers: it could not be tried */

@@ -566,7 +566,7 @@ static void chattr_is_a_promise(void **state)
 	d = open_it(box);
 	/* New files below chattr +a can be overwritten. */
 	assert_return_code(set_flags(box, ".", FS_APPEND_FL), errno);
-	assert_int_equal(try_it(&d), DESTINATION_PLAIN);
+	assert_int_equal(try_it(&d), DESTINATION_OVERWRITABLE);
 	assert_int_equal(count_entries(box, "."), 1);
 	assert_return_code(set_flags(box, "guard-try", FS_APPEND_FL), errno);
 	assert_int_equal(try_it(&d), DESTINATION_APPEND_ONLY);
