@@ -607,27 +607,33 @@ static bool has_pack(const struct push *p, const char *name)
 		manifest_items_find(&p->items, MANIFEST_INDEX, name));
 }
 
-/* Whether each object of a pack has a copy in a pack that the destination has.
- */
-static bool is_covered(const struct push *p, const struct inventory *inv,
-		       const struct inventory_pack *pack)
+/* Whether the destination has an object in another pack. That pack may have
+ * been damaged before it was sent. */
+static bool has_intact_copy(const struct push *p, struct inventory *inv,
+			    const struct oid *id)
 {
-	uint32_t i;
+	const struct copy *copy = inventory_find(inv, id);
+	AUTO(buf) struct buf bytes = {0};
+	struct err ignored;
 
-	for (i = 0; pack->pack && i < pack_count(pack->pack); i++) {
-		struct pack_entry e;
-		const struct copy *copy;
+	while (copy && !(has_pack(p, inventory_pack(inv, copy)->name) &&
+			 inventory_read_copy(inv, copy, &bytes, &ignored) == 0))
+		copy = inventory_next(inv, id, copy);
+	return copy;
+}
 
-		if (!pack_get(pack->pack, i, &e))
+/* Whether the destination has all objects of a pack in other ones. */
+static bool is_covered(const struct push *p, struct inventory *inv, size_t pack)
+{
+	size_t i, count;
+	auto_free struct inventory_entry *list =
+		inventory_by_offset(inv, pack, &count);
+
+	for (i = 0; i < count; i++)
+		if (list[i].damaged ||
+		    !has_intact_copy(p, inv, &list[i].entry.id))
 			return false;
-		for (copy = inventory_find(inv, &e.id);
-		     copy && !has_pack(p, inventory_pack(inv, copy)->name);
-		     copy = inventory_next(inv, &e.id, copy))
-			;
-		if (!copy)
-			return false;
-	}
-	return pack->pack != NULL;
+	return count;
 }
 
 /* Finds the new packs that a prune wrote of packs that the destination has. The
@@ -655,7 +661,7 @@ static int find_covered(struct push *p, struct err *err)
 
 		if (dirlist_find(&p->packs, name) && !has_pack(p, name) &&
 		    !names_have(&p->covered, name) &&
-		    is_covered(p, &inv, &inv.packs[i]))
+		    is_covered(p, &inv, i))
 			names_add(&p->covered, name);
 	}
 	for (i = 0; i < fds.count; i++)

@@ -127,6 +127,24 @@ silent "$out" words
 is "$(find "$usb" -maxdepth 1 -type d -name '*-*' | wc -l)" 2 \
 	'each machine has its own directory'
 
+# --- a pack that is damaged when it is sent, and repaired later ---
+for size in 700000 300000; do
+	head -c $size /dev/urandom >"random$size"
+done
+guard snapshot -q >"$out"
+pack=$(find "$state/store/packs" -size +900k -newer random300000)
+ok 'a pack has both files' chmod u+w "$pack"
+printf X | dd of="$pack" bs=1 seek=200000 conv=notrunc status=none
+guard backup -q
+gives 0 'repair stores the damaged object again' guard repair -y
+says "$err" '1 damaged pack replaced'
+gives 0 'the backup after a repair' guard backup
+gives 0 'has it' \
+	guard restore -q -y --from "$usb" --to "$T/healed" random700000 random300000
+ok '... with the right bytes' cmp "$T/healed/random700000" random700000
+ok '... beside the intact one' cmp "$T/healed/random300000" random300000
+rm random*
+
 # --- two destinations, and destinations that fail ---
 gives 0 'a second destination' \
 	guard backup "$T/other" --passphrase-file "$pass"
