@@ -567,6 +567,7 @@ int backups_send(const struct state *state, const struct backup *b,
 		return dir;
 	options.home = state->home;
 	options.state_fd = state->fd;
+	options.space = b->number ? b->space : NULL;
 	lock = lock_take(dir, LOCK, true, false, err);
 	if (lock == -EWOULDBLOCK)
 		return fail(err, EBUSY, "%s: another backup is running",

@@ -307,13 +307,14 @@ static int drop_absent(struct push *p, struct err *err)
 	return got;
 }
 
-/* Without a list: the newest namespace there of this store and this machine. */
+/* Without a list: the namespace that is known, or the only one there of this
+ * store and this host. Several are those of clones, none of which may write in
+ * that of another one. */
 static int find_space(struct push *p, struct err *err)
 {
 	AUTO(dirlist) struct dirlist top = {0};
 	struct manifest_place place = p->place;
-	int64_t best = INT64_MIN;
-	size_t i;
+	size_t i, found = 0;
 
 	forget_list(p);
 	if (destination_list(p->d, "", &top, err) < 0)
@@ -327,23 +328,26 @@ static int find_space(struct push *p, struct err *err)
 		if (!manifest_space_parse(top.items[i].name, place.space) ||
 		    memcmp(place.space, store_get_dir(p->store)->format.uuid,
 			   PACK_UUID_LEN) != 0 ||
+		    (p->o->space &&
+		     memcmp(place.space, p->o->space, SEAL_SPACE_LEN) != 0) ||
 		    manifest_list(&place, &names, &ignored) < 0)
 			continue;
-		got = names.count ? manifest_load(&place, &names,
-						  &names.items[names.count - 1],
-						  &state, &ignored)
-				  : -ENOENT;
+		got = names.count && !manifest_has_twin(&names, names.count - 1)
+			      ? manifest_load(&place, &names,
+					      &names.items[names.count - 1],
+					      &state, &ignored)
+			      : -ENOENT;
 		free(names.items);
 		if (got < 0 || strcmp(state.last.host, host_name()) != 0 ||
-		    state.last.newest > p->newest || state.last.time <= best)
+		    state.last.newest > p->newest)
 			continue;
-		best = state.last.time;
+		found++;
 		manifest_items_free(&p->items);
 		p->items = TAKE(state.items);
 		p->last = state.name;
 		memcpy(p->place.space, place.space, SEAL_SPACE_LEN);
 	}
-	if (best == INT64_MIN) {
+	if (found != 1) {
 		begin_space(p);
 		return 0;
 	}
@@ -660,8 +664,7 @@ static int find_covered(struct push *p, struct err *err)
 		const char *name = inv.packs[i].name;
 
 		if (dirlist_find(&p->packs, name) && !has_pack(p, name) &&
-		    !names_have(&p->covered, name) &&
-		    is_covered(p, &inv, i))
+		    !names_have(&p->covered, name) && is_covered(p, &inv, i))
 			names_add(&p->covered, name);
 	}
 	for (i = 0; i < fds.count; i++)

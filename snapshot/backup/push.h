@@ -8,7 +8,8 @@
  *
  * `local` is a directory of the user's state for this destination: its lock,
  * and the list of the files in the destination (a cache: when it is lost the
- * destination's manifests are read). When the newest manifest of the
+ * destination's manifests are read: of the last namespace, else of the only
+ * one of this store and this host). When the newest manifest of the
  * destination is not the one in the list, another machine with the same store
  * (a clone) writes there: this one begins a namespace of its own.
  *
@@ -25,6 +26,9 @@ struct push_options {
 	bool complete; /* also packs whose objects the destination has */
 	const char *home; /* the user's home directory; for recovery */
 	int state_fd; /* the directory that has the file `pins`, if any */
+	/* The namespace of the last backup or of the recovered one, used when
+	 * there is no list; NULL: unknown. */
+	const unsigned char *space;
 	/* Bytes of the store that were sent so far; may be NULL. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *arg;

@@ -29,6 +29,7 @@ static char *sub(struct box *box, const char *name)
 }
 
 static bool dry_run;
+static const unsigned char *known_space;
 
 static int try_push(struct box *box, const char *local, bool complete,
 		    struct push_result *ret, struct err *err)
@@ -43,6 +44,7 @@ static int try_push(struct box *box, const char *local, bool complete,
 		.complete = complete,
 		.home = "/home/x",
 		.state_fd = local_fd,
+		.space = known_space,
 	};
 
 	if (destination_open(dir, &d, err) < 0 ||
@@ -352,6 +354,13 @@ static void test_dry_runs_and_second_kills_lose_no_namespace(void **state)
 	calls_unsynced = false;
 }
 
+static void lose(struct box *box, const char *name)
+{
+	auto_free char *path = path_join(box->dir, name);
+
+	assert_return_code(unlink(path), errno);
+}
+
 static void test_a_lost_list_is_made_from_the_manifests(void **state)
 {
 	struct box *box = *state;
@@ -363,7 +372,7 @@ static void test_a_lost_list_is_made_from_the_manifests(void **state)
 	some_files(box, 2);
 	(void)push_now(box, "local");
 	list = path_join(box->dir, "local/list");
-	assert_return_code(unlink(list), errno);
+	lose(box, "local/list");
 	some_files(box, 3);
 	r = push_now(box, "local");
 	assert_false(r.new_space);
@@ -425,7 +434,7 @@ static void test_clones_do_not_overwrite_each_other(void **state)
 	AUTO(copy_sources) struct copy_sources sources = {0};
 	auto_free char *there = sub(box, "there");
 	AUTO(destination) struct destination d = DESTINATION_NONE;
-	struct push_result r;
+	struct push_result r, own;
 	struct err err;
 
 	some_files(box, 1);
@@ -439,14 +448,29 @@ static void test_clones_do_not_overwrite_each_other(void **state)
 	assert_int_equal(r.number, 1);
 	some_files(box, 4);
 	assert_false(push_now(box, "clone").new_space);
-	r = push_now(box, "local");
-	assert_false(r.new_space);
-	assert_int_equal(r.number, 3);
+	own = push_now(box, "local");
+	assert_false(own.new_space);
+	assert_int_equal(own.number, 3);
 	check_copy(box, 0);
 	check_copy(box, 1);
 	ok(destination_open(there, &d, &err));
 	ok(copy_list(&d, key, &sources, &err));
 	assert_int_equal(sources.count, 2);
+
+	/* Without its list it goes on in its own namespace, not in the newest
+	 * one; and in neither when it does not know which is its own. */
+	lose(box, "local/list");
+	some_files(box, 5);
+	assert_false(push_now(box, "clone").new_space);
+	known_space = own.space;
+	r = push_now(box, "local");
+	known_space = NULL;
+	assert_false(r.new_space);
+	assert_int_equal(r.number, 4);
+	assert_memory_equal(r.space, own.space, SEAL_SPACE_LEN);
+	lose(box, "local/list");
+	some_files(box, 6);
+	assert_true(push_now(box, "local").new_space);
 }
 
 static void prune_to(struct box *box, uint64_t last)
