@@ -3,14 +3,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/path.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/from_copy.h"
 #include "guard/cli/passphrase.h"
 #include "guard/retention/backups.h"
 #include "guard/retention/settings.h"
+#include "guard/state/background.h"
 #include "snapshot/backup/copy_prune.h"
+
+/* Its mtime is the time of the last backup in the background, in seconds. */
+#define STAMP "last-backup"
+#define INTERVAL 900
 
 struct backup_command {
 	const struct options *o;
@@ -23,8 +27,23 @@ struct backup_command {
 	struct buf keyfile;
 	struct backup *b; /* in known */
 	char words[KEYFILE_WORDS_LEN]; /* of a new recovery sheet, or "" */
-	enum destination_promise promise; /* with words */
+	const char *promise; /* with words */
 };
+
+static void close_destination(struct backup_command *x)
+{
+	destination_free(&x->d);
+	buf_free(&x->keyfile);
+	x->b = NULL;
+	x->words[0] = '\0';
+}
+
+static int open_destination(struct backup_command *x, const char *path,
+			    struct err *err)
+{
+	close_destination(x);
+	return backups_open(&x->known, path, &x->d, &x->keyfile, &x->b, err);
+}
 
 static int check_new_destination(const struct state *state, const char *path,
 				 struct err *err)
@@ -72,17 +91,25 @@ static void print_sheet(const struct backup_command *x,
 /* Writes guard-copy, after its sheet, without which it could be lost, and opens
  * it again by the words. The destination is tried before: no sheet should be
  * printed in vain. */
-static int make_keyfile(struct backup_command *x, const char *passphrase,
+static int make_keyfile(struct backup_command *x,
 			unsigned char key[SEAL_KEY_LEN], struct err *err)
 {
+	const char *question =
+		text_printf("guard: new passphrase for the backups in %s: ",
+			    text_quote(x->d.path));
+	AUTO(passphrase) char *passphrase = NULL;
 	AUTO(buf) struct buf bytes = {0};
 	unsigned char id[KEYFILE_ID_LEN], again[SEAL_KEY_LEN];
+	enum destination_promise promise;
 	struct err why;
 	int got;
 
-	if (destination_try(&x->d, &x->promise, err) < 0 ||
+	if (passphrase_choose(x->o->passphrase_file, question, &passphrase,
+			      err) < 0 ||
+	    destination_try(&x->d, &promise, err) < 0 ||
 	    keyfile_make(passphrase, id, key, x->words, &bytes, err) < 0)
 		return -err->num;
+	x->promise = from_copy_promise_text(promise);
 	print_sheet(x, id);
 	got = backups_write_keyfile(&x->d, &bytes, err);
 	if (backups_read_keyfile(&x->d, &x->keyfile, id, &why) < 0) {
@@ -122,31 +149,12 @@ static int set_every(struct backup_command *x, const char *path, bool on,
 		       : settings_change(&x->c->state, "backup", path, on, err);
 }
 
-/* key: may be the one in x->b. */
-static int remember(struct backup_command *x, const unsigned char *key,
-		    struct err *err)
-{
-	AUTO(backups) struct backups known = {0};
-	unsigned char id[KEYFILE_ID_LEN];
-
-	if (backups_remember(&x->c->state, &x->d, key, NULL, 0, err) < 0 ||
-	    keyfile_read_id(&x->keyfile, id, err) < 0 ||
-	    backups_load(&x->c->state, &known, err) < 0)
-		return -err->num;
-	backups_free(&x->known);
-	x->known = TAKE(known);
-	x->b = backups_find_id(&x->known, id);
-	return x->b ? 0 : fail(err, EIO, "the key was not stored");
-}
-
 /* After a backup to a disk that is mounted elsewhere than the last time, or to
  * a copy of a destination. */
 static int change_path(struct backup_command *x, struct err *err)
 {
-	auto_free char *old = mem_strdup(x->b->path);
+	const char *old = x->b->path;
 
-	if (remember(x, x->b->key, err) < 0)
-		return -err->num;
 	output_print("this destination was %s: guard backup now writes to %s",
 		     text_quote(old), text_quote(x->d.path));
 	if (!mem_list_has((const char *const *)x->settings.backups, old))
@@ -159,27 +167,22 @@ static int change_path(struct backup_command *x, struct err *err)
 /* A destination without a key on this machine. */
 static int add_destination(struct backup_command *x, struct err *err)
 {
-	const char *file = x->o->passphrase_file;
-	const char *path = x->d.path;
-	AUTO(passphrase) char *passphrase = NULL;
-	unsigned char key[SEAL_KEY_LEN];
+	unsigned char key[SEAL_KEY_LEN], id[KEYFILE_ID_LEN];
 
-	if (check_new_destination(&x->c->state, path, err) < 0)
+	if (check_new_destination(&x->c->state, x->d.path, err) < 0 ||
+	    (x->keyfile.len
+		     ? passphrase_open_key(x->o->passphrase_file, x->d.path,
+					   &x->keyfile, key, err)
+		     : make_keyfile(x, key, err)) < 0 ||
+	    backups_remember(&x->c->state, &x->d, key, NULL, 0, err) < 0 ||
+	    keyfile_read_id(&x->keyfile, id, err) < 0)
 		return -err->num;
-	if (x->keyfile.len) {
-		if (passphrase_open_key(file, path, &x->keyfile, key, err) < 0)
-			return -err->num;
-	} else if (passphrase_choose(
-			   file,
-			   text_printf("guard: new passphrase for the backups "
-				       "in %s: ",
-				       text_quote(path)),
-			   &passphrase, err) < 0 ||
-		   make_keyfile(x, passphrase, key, err) < 0) {
+	backups_free(&x->known);
+	if (backups_load(&x->c->state, &x->known, err) < 0)
 		return -err->num;
-	}
-	if (remember(x, key, err) < 0)
-		return -err->num;
+	x->b = backups_find_id(&x->known, id);
+	if (!x->b)
+		return fail(err, EIO, "the key was not stored");
 	return *x->words ? backups_note_sheet(&x->c->state, x->b, true, err)
 			 : 0;
 }
@@ -218,7 +221,7 @@ static int try_sheet(struct backup_command *x, struct err *err)
 
 static int sheet(struct backup_command *x, const char *path, struct err *err)
 {
-	if (backups_open(&x->known, path, &x->d, &x->keyfile, &x->b, err) < 0)
+	if (open_destination(x, path, err) < 0)
 		return -err->num;
 	if (!x->keyfile.len)
 		return fail(err, ENOENT,
@@ -242,41 +245,40 @@ static json_t *add_object(struct backup_command *x, const char *path, bool done)
 }
 
 static void report_backup(struct backup_command *x, const struct push_result *r,
-			  const char *error, const char *promise)
+			  const char *error)
 {
 	const char *path = text_quote(x->d.path);
+	const char *promise = *x->words ? x->promise : NULL;
 	bool dry = x->o->dry_run;
 	json_t *object;
 
-	if (!x->array) {
-		if (r->nothing)
-			output_print("%s has everything: backup %" PRIu64, path,
-				     r->number);
-		else if (dry)
-			output_print("%s of %s would be sent to %s",
-				     text_size(r->bytes),
-				     text_count(r->snapshots, "snapshot"),
-				     path);
-		else
-			output_print("backup %" PRIu64 " in %s: %s in %s, %s",
-				     r->number, path,
-				     text_count(r->snapshots, "snapshot"),
-				     text_count(r->files, "file"),
-				     text_size(r->bytes));
+	if (x->array) {
+		object = add_object(x, x->d.path, !dry);
+		jsonout_bool(object, "nothing", r->nothing);
+		jsonout_number(object, "backup", r->number);
+		jsonout_number(object, "snapshots", r->snapshots);
+		jsonout_number(object, "files", r->files);
+		jsonout_number(object, "bytes", r->bytes);
 		if (promise)
-			output_print("%s", promise);
+			jsonout_text(object, "protection", promise);
+		if (error)
+			jsonout_text(object, "error", error);
 		return;
 	}
-	object = add_object(x, x->d.path, !dry);
-	jsonout_bool(object, "nothing", r->nothing);
-	jsonout_number(object, "backup", r->number);
-	jsonout_number(object, "snapshots", r->snapshots);
-	jsonout_number(object, "files", r->files);
-	jsonout_number(object, "bytes", r->bytes);
+	if (r->nothing)
+		output_print("%s has everything: backup %" PRIu64, path,
+			     r->number);
+	else if (dry)
+		output_print("%s of %s would be sent to %s",
+			     text_size(r->bytes),
+			     text_count(r->snapshots, "snapshot"), path);
+	else
+		output_print("backup %" PRIu64 " in %s: %s in %s, %s",
+			     r->number, path,
+			     text_count(r->snapshots, "snapshot"),
+			     text_count(r->files, "file"), text_size(r->bytes));
 	if (promise)
-		jsonout_text(object, "protection", promise);
-	if (error)
-		jsonout_text(object, "error", error);
+		output_print("%s", promise);
 }
 
 static bool is_on_store_disk(const struct backup_command *x)
@@ -288,26 +290,33 @@ static bool is_on_store_disk(const struct backup_command *x)
 	       store.st_dev == destination.st_dev;
 }
 
-/* 1: backup-command has failed. */
-static int send_and_report(struct backup_command *x, struct err *err)
+/* 1: backup-command has failed. complete: as of push_options. */
+static int send_missing(struct backup_command *x, bool complete,
+			struct push_result *ret, struct err *err)
 {
 	const struct push_options options = {
 		.dry_run = x->o->dry_run,
+		.complete = complete,
 		.progress = progress_show_bytes,
 	};
-	struct push_result r = {0};
-	const char *text = NULL;
 	int got;
 
 	progress_start("backup");
 	got = backups_send(&x->c->state, x->b, x->c->store, &x->d,
-			   x->settings.backup_command, &options, &r, err);
+			   x->settings.backup_command, &options, ret, err);
 	progress_end();
+	return got;
+}
+
+/* The same, with reports. */
+static int send_and_report(struct backup_command *x, struct err *err)
+{
+	struct push_result r = {0};
+	int got = send_missing(x, false, &r, err);
+
 	if (got < 0)
 		return got;
-	if (*x->words)
-		text = from_copy_promise_text(x->promise);
-	report_backup(x, &r, got ? err->text : NULL, text);
+	report_backup(x, &r, got ? err->text : NULL);
 	if (*x->words && !x->settings.backup_command && is_on_store_disk(x))
 		output_warn("%s is on the same disk as guard's store: the loss "
 			    "of that disk loses both, unless a program carries "
@@ -324,47 +333,58 @@ static int send_and_report(struct backup_command *x, struct err *err)
 }
 
 /* The destination that is at this path now. */
+static int back_up_there(struct backup_command *x, const char *path,
+			 struct err *err)
+{
+	unsigned char key[SEAL_KEY_LEN];
+	int got;
+
+	if (context_store(x->c, STORE_READ, err) < 0 ||
+	    open_destination(x, path, err) < 0)
+		return -err->num;
+	if (!x->b && x->o->dry_run) {
+		if (check_new_destination(&x->c->state, path, err) < 0)
+			return -err->num;
+		output_print("%s would become a destination, with all "
+			     "snapshots of this machine",
+			     text_quote(path));
+		return 0;
+	}
+	if (x->b && x->o->passphrase_file)
+		got = passphrase_open_key(x->o->passphrase_file, path,
+					  &x->keyfile, key, err);
+	else
+		got = x->b ? 0 : add_destination(x, err);
+	if (got == 0)
+		got = send_and_report(x, err);
+	if (got < 0 || x->o->dry_run || strcmp(x->b->path, x->d.path) == 0)
+		return got;
+	return change_path(x, err) < 0 ? -err->num : got;
+}
+
 static int back_up(struct backup_command *x, const char *path, struct err *err)
 {
-	int got = context_store(x->c, STORE_READ, err);
-	unsigned char key[SEAL_KEY_LEN];
-	struct backup *known;
-	struct err why;
+	int got = back_up_there(x, path, err);
+	struct backup *known = x->b ? x->b : backups_find(&x->known, path);
 
-	if (got == 0)
-		got = backups_open(&x->known, path, &x->d, &x->keyfile, &x->b,
-				   err);
-	if (got == 0 && !x->b && x->o->dry_run) {
-		got = check_new_destination(&x->c->state, path, err);
-		if (got == 0)
-			output_print("%s would become a destination, with all "
-				     "snapshots of this machine",
-				     text_quote(path));
-	} else if (got == 0) {
-		if (!x->b)
-			got = add_destination(x, err);
-		else if (x->o->passphrase_file)
-			got = passphrase_open_key(x->o->passphrase_file, path,
-						  &x->keyfile, key, err);
-		if (got == 0)
-			got = send_and_report(x, err);
-		if (got >= 0 && !x->o->dry_run &&
-		    strcmp(x->b->path, x->d.path) != 0 &&
-		    change_path(x, &why) < 0) {
-			*err = why;
-			got = -why.num;
-		}
-	}
-	known = x->b ? x->b : backups_find(&x->known, path);
 	if (got && known && !x->o->dry_run)
 		backups_note_failure(&x->c->state, known, err);
 	if (got < 0 && x->array)
 		jsonout_text(add_object(x, path, false), "error", err->text);
-	destination_free(&x->d);
-	x->d = (struct destination)DESTINATION_NONE;
-	buf_free(&x->keyfile);
-	x->b = NULL;
-	x->words[0] = '\0';
+	close_destination(x);
+	return got;
+}
+
+/* To all of them, each of which may fail. */
+static int back_up_list(struct backup_command *x, char **paths, struct err *err)
+{
+	int got = STATUS_OK;
+
+	for (; *paths; paths++)
+		if (back_up(x, *paths, err) != 0) {
+			output_error(err);
+			got = STATUS_REFUSED;
+		}
 	return got;
 }
 
@@ -372,36 +392,26 @@ static int back_up_all(struct backup_command *x, struct err *err)
 {
 	AUTO(backups) struct backups all = {0};
 	AUTO(mem_list) char **paths = NULL;
-	int got = STATUS_OK;
-	char **path;
 	size_t i;
 
 	if (backups_load_all(&x->c->state, &all, err) < 0)
 		return -err->num;
 	for (i = 0; i < all.count; i++)
 		(void)mem_list_add_once(&paths, all.items[i].path);
-	if (!paths)
-		return fail(err, ENOENT,
+	return paths ? back_up_list(x, paths, err)
+		     : fail(err, ENOENT,
 			    "no destination is known: name a directory on "
 			    "another disk, as in guard backup /mnt/usb");
-	for (path = paths; *path; path++)
-		if (back_up(x, *path, err) != 0) {
-			output_error(err);
-			got = STATUS_REFUSED;
-		}
-	return got;
 }
 
 /* Whether the destination has files that only the key in the state opens. */
 static bool is_key_unique(struct backup_command *x, const char *path)
 {
-	AUTO(buf) struct buf keyfile = {0};
 	unsigned char id[KEYFILE_ID_LEN];
 	struct err ignored;
 
-	return backups_open(&x->known, path, &x->d, &x->keyfile, &x->b,
-			    &ignored) == 0 &&
-	       x->b && backups_read_keyfile(&x->d, &keyfile, id, &ignored) < 0;
+	return open_destination(x, path, &ignored) == 0 && x->b &&
+	       backups_read_keyfile(&x->d, &x->keyfile, id, &ignored) < 0;
 }
 
 static int forget(struct backup_command *x, const char *path, struct err *err)
@@ -452,23 +462,20 @@ static void report_backup_prune(struct backup_command *x,
 	}
 	if (!done && !x->o->dry_run)
 		return;
-	object = json_object();
-	jsonout_text(object, "path", x->d.path);
-	jsonout_bool(object, "done", done);
+	object = add_object(x, x->d.path, done);
 	jsonout_number(object, "gone", r->backups);
 	jsonout_number(object, "files", r->backups + r->files);
 	jsonout_number(object, "bytes", r->bytes);
-	jsonout_add(x->array, object);
 }
 
-static int prune_destination(struct backup_command *x, int local_fd,
-			     const unsigned char *space, struct err *err)
+static int prune_destination(struct backup_command *x, struct err *err)
 {
-	struct copy_prune_result r;
+	auto_close int local = backups_open_dir(&x->c->state, x->b->id, err);
 	unsigned long keep = x->o->keep_backups;
+	struct copy_prune_result r;
 
-	if (copy_prune(&x->d, x->b->key, space, keep, true, local_fd, &r, err) <
-	    0)
+	if (local < 0 || copy_prune(&x->d, x->b->key, x->b->space, keep, true,
+				    local, &r, err) < 0)
 		return -err->num;
 	report_backup_prune(x, &r, false);
 	if (x->o->dry_run || !r.backups)
@@ -477,7 +484,7 @@ static int prune_destination(struct backup_command *x, int local_fd,
 		    x->o->yes, "guard: delete them for good? The newest %s %s.",
 		    text_count(keep, "backup"), keep == 1 ? "stays" : "stay"))
 		return STATUS_REFUSED;
-	if (copy_prune(&x->d, x->b->key, space, keep, false, local_fd, &r,
+	if (copy_prune(&x->d, x->b->key, x->b->space, keep, false, local, &r,
 		       err) < 0)
 		return -err->num;
 	report_backup_prune(x, &r, true);
@@ -487,25 +494,17 @@ static int prune_destination(struct backup_command *x, int local_fd,
 
 static int prune(struct backup_command *x, const char *path, struct err *err)
 {
-	const struct push_options options = {
-		.complete = true,
-		.progress = progress_show_bytes,
-	};
 	struct push_result r = {0};
 	unsigned char key[SEAL_KEY_LEN];
-	auto_close int local = -1;
-	int got = backups_open(&x->known, path, &x->d, &x->keyfile, &x->b, err);
+	int got;
 
-	if (got < 0)
-		return got;
+	if (open_destination(x, path, err) < 0)
+		return -err->num;
 	if (!x->b || !x->b->number)
 		return fail(err, ENOENT, "%s has no backup of this machine",
 			    text_quote(path));
-	local = backups_open_dir(&x->c->state, x->b->id, err);
-	if (local < 0)
-		return local;
 	if (x->o->dry_run)
-		return prune_destination(x, local, x->b->space, err);
+		return prune_destination(x, err);
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return fail(err, ENOTTY,
 			    "--prune deletes backups, so it needs a terminal; "
@@ -514,18 +513,15 @@ static int prune(struct backup_command *x, const char *path, struct err *err)
 				err) < 0 ||
 	    context_store(x->c, STORE_READ, err) < 0)
 		return -err->num;
-	/* Later backups may need parts of packs that only old ones have. */
-	progress_start("backup");
-	got = backups_send(&x->c->state, x->b, x->c->store, &x->d,
-			   x->settings.backup_command, &options, &r, err);
-	progress_end();
-	/* Where it is full, the deletion of old ones makes room for a new one.
+	/* Later backups may need parts of packs that only old ones have. Where
+	 * the disk is full, the deletion of old ones makes room for a new one.
 	 */
-	if (got == -ENOSPC || got == -EDQUOT) {
+	got = send_missing(x, true, &r, err);
+	if (got == -ENOSPC || got == -EDQUOT)
 		output_warn("%s", err->text);
-		return prune_destination(x, local, x->b->space, err);
-	}
-	return got < 0 ? got : prune_destination(x, local, r.space, err);
+	else if (got < 0)
+		return got;
+	return prune_destination(x, err);
 }
 
 static int run_backup_verb(struct backup_command *x, const char *path,
@@ -551,6 +547,25 @@ static int run_backup_verb(struct backup_command *x, const char *path,
 	return got;
 }
 
+/* --- */
+
+static int load_backup_command(struct backup_command *x, struct err *err)
+{
+	const struct state *state = &x->c->state;
+
+	return settings_load(state, &x->settings, err) < 0
+		       ? -err->num
+		       : backups_load(state, &x->known, err);
+}
+
+static void backup_command_free(struct backup_command *x)
+{
+	close_destination(x);
+	json_decref(x->array);
+	settings_free(&x->settings);
+	backups_free(&x->known);
+}
+
 int cmd_backup(const struct options *o, struct context *c, struct err *err)
 {
 	struct backup_command x = {.o = o, .c = c, .d = DESTINATION_NONE};
@@ -562,21 +577,49 @@ int cmd_backup(const struct options *o, struct context *c, struct err *err)
 		return options_usage_error(o, "name the directory");
 	if (o->count)
 		path = path_resolve(o->operands[0], err);
-	if ((o->count && !path) ||
-	    settings_load(&c->state, &x.settings, err) < 0 ||
-	    backups_load(&c->state, &x.known, err) < 0)
+	if ((o->count && !path) || load_backup_command(&x, err) < 0)
 		return -err->num;
 	x.array = o->json ? json_array() : NULL;
 	got = run_backup_verb(&x, path, err);
 	if (x.array && (got >= 0 || json_array_size(x.array)))
 		jsonstream_print_list("guard.backup/1", "destinations",
 				      TAKE(x.array));
-	json_decref(x.array);
-	settings_free(&x.settings);
-	backups_free(&x.known);
-	buf_free(&x.keyfile);
-	destination_free(&x.d);
+	backup_command_free(&x);
 	if (got < 0)
 		return got;
 	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;
+}
+
+/* The process that runs on after the command. */
+static void back_up_in_background(void)
+{
+	const struct options none = {0};
+	struct context c = CONTEXT_NONE;
+	struct backup_command x = {.o = &none, .c = &c, .d = DESTINATION_NONE};
+	struct err err;
+
+	if (background_enter("guard-backup", NULL, 0) == 0 &&
+	    context_open(&c, false, &err) == 0 &&
+	    load_backup_command(&x, &err) == 0 && x.settings.backups)
+		(void)back_up_list(&x, x.settings.backups, &err);
+	_exit(0);
+}
+
+void backup_start(void)
+{
+	AUTO(settings) struct settings settings = {0};
+	struct state state;
+	struct err ignored;
+
+	if (state_open(&state, &ignored) < 0)
+		return;
+	/* Stamped before: what fails is not tried again after every run. */
+	if (settings_load(&state, &settings, &ignored) == 0 &&
+	    settings.backups && access(state.store_path, F_OK) == 0 &&
+	    state_is_due(&state, STAMP, INTERVAL)) {
+		(void)fflush(NULL);
+		if (fork() == 0)
+			back_up_in_background();
+	}
+	state_close(&state);
 }

@@ -118,19 +118,6 @@ static void inspect_disk(void *arg, const struct session *s, const char *point,
 						      .remedy = remedy});
 }
 
-static void print_backup(struct doctor *d, const char *path, bool late,
-			 const char *text)
-{
-	auto_free char *remedy =
-		mem_printf("guard backup %s", text_shell(path));
-
-	print_inspection(d, &(struct inspection){
-				    .state = late ? INSPECT_WEAKER : INSPECT_OK,
-				    .name = "backup",
-				    .text = text,
-				    .remedy = late ? remedy : NULL});
-}
-
 /* Returns the number of destinations. */
 static size_t inspect_backups(struct doctor *d, const struct state *st)
 {
@@ -141,30 +128,20 @@ static size_t inspect_backups(struct doctor *d, const struct state *st)
 	(void)backups_load_all(st, &known, &ignored);
 	for (i = 0; i < known.count; i++) {
 		const struct backup *b = &known.items[i];
+		bool late = backup_age_is_late(b);
 		auto_free char *text =
 			mem_printf("newest backup: %s", backup_age_text(b));
+		auto_free char *remedy =
+			mem_printf("guard backup %s", text_shell(b->path));
 
-		print_backup(d, b->path, backup_age_is_late(b), text);
+		print_inspection(
+			d, &(struct inspection){
+				   .state = late ? INSPECT_WEAKER : INSPECT_OK,
+				   .name = "backup",
+				   .text = text,
+				   .remedy = late ? remedy : NULL});
 	}
 	return known.count;
-}
-
-/* A missing backup is named once a week: a machine may have no other disk. */
-static bool is_hint_due(const struct doctor *d, const struct state *st)
-{
-	int64_t now = timestamp_now().sec;
-	auto_close int fd = -1;
-	struct stat s;
-
-	if (d->list)
-		return true;
-	if (fstatat(st->fd, HINT_STAMP, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    now >= s.st_mtime && now - s.st_mtime < WEEK)
-		return false;
-	fd = openat(st->fd, HINT_STAMP,
-		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	(void)futimens(fd, NULL);
-	return true;
 }
 
 static void inspect_state_dir(struct doctor *d)
@@ -197,8 +174,11 @@ static void inspect_state_dir(struct doctor *d)
 			    "broken disk";
 		disk.remedy = "guard backup DIR, on another disk";
 	}
+	/* A missing backup is named once a week: a machine may have no other
+	 * disk. */
 	if (!inspect_backups(d, &st) &&
-	    (disk.state == INSPECT_OK || is_hint_due(d, &st)))
+	    (disk.state == INSPECT_OK || d->list ||
+	     state_is_due(&st, HINT_STAMP, WEEK)))
 		print_inspection(d, &disk);
 	live_each_disk(st.runs_fd, inspect_disk, d);
 	state_close(&st);

@@ -9,7 +9,6 @@
 #include "guard/cli/exec_all.h"
 #include "guard/cli/run_parse.h"
 #include "guard/retention/autoprune.h"
-#include "guard/retention/backups.h"
 #include "guard/change/resolve_run.h"
 #include "guard/run/run.h"
 
@@ -155,7 +154,7 @@ static int try_exec_in_run(const struct exec_command *v, int *ret_status,
 					   .env = v->env,
 					   .cwd = cwd,
 				   });
-	backups_start();
+	backup_start();
 	autoprune_start();
 	return 0;
 }

@@ -14,7 +14,6 @@
 #include "guard/cli/agent_show.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
-#include "guard/retention/backups.h"
 #include "guard/cli/run_parse.h"
 #include "guard/sandbox/freezer.h"
 #include "guard/sandbox/inherited_state.h"
@@ -329,7 +328,7 @@ int cmd_run(const struct options *o, struct context *c, struct err *err)
 		got = run_command(&p.options, &ui);
 	/* A state that was refused is not made for that, either. */
 	if (got >= 0 && got != RUN_STATUS_GUARD && !o->why) {
-		backups_start();
+		backup_start();
 		autoprune_start();
 	}
 	parsed_free(&p);

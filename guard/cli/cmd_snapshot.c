@@ -1,7 +1,6 @@
 #include "base/parse.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
-#include "guard/retention/backups.h"
 #include "guard/retention/settings.h"
 #include "guard/change/recover.h"
 #include "guard/sandbox/encryption.h"
@@ -259,7 +258,7 @@ int cmd_snapshot(const struct options *o, struct context *c, struct err *err)
 				o, "--exclude needs a name or a glob");
 	got = snapshot_command(o->operands, (size_t)o->count, &t, err);
 	if (got == STATUS_OK) {
-		backups_start();
+		backup_start();
 		autoprune_start();
 	}
 	return got;

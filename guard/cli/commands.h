@@ -33,4 +33,9 @@ int cmd_repair(const struct options *o, struct context *c,
 int cmd_du(const struct options *o, struct context *c,
 	   struct err *err); /* status --disk */
 
+/* At the end of a command that may have stored something, with no store open:
+ * sends it to the destinations of the settings in a process of its own, which
+ * continues after this one, at most every 15 minutes. */
+void backup_start(void);
+
 #endif

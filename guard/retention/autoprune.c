@@ -97,25 +97,21 @@ static int autoprune(const struct state *state, struct timestamp now,
 	return 0;
 }
 
-static bool is_prune_due(const struct state *state, struct timestamp now)
+static bool is_prune_due(const struct state *state)
 {
 	AUTO(settings) struct settings settings = {0};
 	struct err ignored;
-	struct stat st;
-	int fd;
+	bool first;
 
 	if (settings_load(state, &settings, &ignored) < 0 ||
-	    !settings.auto_prune)
+	    !settings.auto_prune || !clock_believed(state->fd) ||
+	    access(state->store_path, F_OK) < 0)
 		return false;
-	/* The first time there is nothing old. */
-	if (fstatat(state->fd, STAMP, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-		fd = openat(state->fd, STAMP,
-			    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-		fd_close(&fd);
-		return false;
-	}
-	return now.sec - st.st_mtime > (settings.max_size ? HOUR : DAY) ||
-	       st.st_mtime > now.sec;
+	/* The first time there is nothing old. What fails is not tried again
+	 * after every run. */
+	first = !fd_exists(state->fd, STAMP);
+	return state_is_due(state, STAMP, settings.max_size ? HOUR : DAY) &&
+	       !first;
 }
 
 /* In a process of its own. */
@@ -130,8 +126,7 @@ static void prune_in_background(struct state *state, struct timestamp now)
 	if (background_enter("guard-pruner", fds, 4) < 0)
 		_exit(1);
 	lock = lock_take(state->fd, STAMP, true, false, &err);
-	/* Stamped before: what fails is not tried again after every run. */
-	if (lock < 0 || futimens(lock, NULL) < 0)
+	if (lock < 0)
 		_exit(1);
 	_exit(autoprune(state, now, &result, &err) < 0);
 }
@@ -145,8 +140,7 @@ void autoprune_start(void)
 
 	if (state_open(&state, &ignored) < 0)
 		return;
-	if (is_prune_due(&state, now) && clock_believed(state.fd) &&
-	    access(state.store_path, F_OK) == 0) {
+	if (is_prune_due(&state)) {
 		(void)fflush(NULL);
 		pid = fork();
 		if (pid == 0)

@@ -19,7 +19,6 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "guard/retention/settings.h"
-#include "guard/state/background.h"
 #include "guard/state/private_paths.h"
 #include "snapshot/store/hash.h"
 
@@ -36,11 +35,6 @@
 #define LOCK "sending"
 /* Two slots are less than 1 KiB. */
 #define KEYFILE_MAX ((size_t)64 << 10)
-
-/* Lock file of the backups in the background; its mtime is the time of the
- * last one. */
-#define STAMP "last-backup"
-#define INTERVAL 900
 
 /* --- the known destinations --- */
 
@@ -254,6 +248,30 @@ int backups_write_keyfile(struct destination *d, const struct buf *bytes,
 	return 0;
 }
 
+struct value {
+	const char *key, *value;
+};
+
+/* Sets values of the record, up to one without a key; NULL removes. Nothing is
+ * written when all of them are there. */
+static int change_record(int dir, const struct value *values, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	AUTO(buf) struct buf before = {0}, after = {0};
+	int got = record_load(dir, RECORD, RECORD_KIND, 1, &r, err);
+
+	if (got < 0 && got != -ENOENT && got != -EBADMSG)
+		return got;
+	record_encode(&r, RECORD_KIND, 1, &before);
+	for (; values->key; values++)
+		record_set(&r, values->key, values->value);
+	record_encode(&r, RECORD_KIND, 1, &after);
+	return buf_same(&before, &after)
+		       ? 0
+		       : atomic_write(dir, RECORD, after.data, after.len, 0600,
+				      ATOMIC_DURABLE, err);
+}
+
 int backups_remember(const struct state *state, const struct destination *d,
 		     const unsigned char key[SEAL_KEY_LEN],
 		     const unsigned char *space, uint64_t number,
@@ -261,8 +279,16 @@ int backups_remember(const struct state *state, const struct destination *d,
 {
 	unsigned char id[KEYFILE_ID_LEN], bytes[KEY_LEN];
 	AUTO(buf) struct buf keyfile = {0};
-	AUTO(record) struct record r = {0};
 	auto_free char *name = NULL;
+	auto_free char *digits = mem_printf("%" PRIu64, number);
+	auto_free char *text =
+		space ? manifest_space_path(space, SEAL_ROOT) : NULL;
+	const struct value values[] = {
+		{"path", d->path},
+		{space ? "space" : NULL, text},
+		{"number", digits},
+		{0},
+	};
 	auto_close int dir = -1;
 	int got;
 
@@ -274,17 +300,8 @@ int backups_remember(const struct state *state, const struct destination *d,
 	dir = backups_open_dir(state, id, err);
 	if (dir < 0)
 		return dir;
-	got = record_load(dir, RECORD, RECORD_KIND, 1, &r, err);
-	if (got == -EPROTO)
-		return got;
-	record_set(&r, "path", d->path);
-	if (space) {
-		auto_free char *text = manifest_space_path(space, SEAL_ROOT);
-
-		record_set(&r, "space", text);
-		record_set_int(&r, "number", (int64_t)number);
+	if (space)
 		(void)unlinkat(dir, SUCCESS, 0);
-	}
 	memcpy(bytes, key, SEAL_KEY_LEN);
 	put_le(bytes + SEAL_KEY_LEN, hash_check(key, SEAL_KEY_LEN), 8);
 	got = atomic_write(dir, KEYFILE_NAME, keyfile.data, keyfile.len, 0400,
@@ -293,23 +310,20 @@ int backups_remember(const struct state *state, const struct destination *d,
 		got = atomic_write(dir, KEY, bytes, KEY_LEN, 0400,
 				   ATOMIC_DURABLE, err);
 	explicit_bzero(bytes, KEY_LEN);
-	return got < 0 ? got
-		       : record_save(dir, RECORD, RECORD_KIND, 1, &r,
-				     ATOMIC_DURABLE, err);
+	return got < 0 ? got : change_record(dir, values, err);
 }
 
 int backups_note_sheet(const struct state *state, struct backup *b,
 		       bool untried, struct err *err)
 {
 	auto_close int dir = backups_open_dir(state, b->id, err);
-	AUTO(record) struct record r = {0};
+	const struct value values[] = {
+		{"sheet", untried ? "untried" : NULL},
+		{0},
+	};
 
-	if (dir < 0 || record_load(dir, RECORD, RECORD_KIND, 1, &r, err) < 0)
-		return -err->num;
 	b->untried = untried;
-	record_set(&r, "sheet", untried ? "untried" : NULL);
-	return record_save(dir, RECORD, RECORD_KIND, 1, &r, ATOMIC_DURABLE,
-			   err);
+	return dir < 0 ? dir : change_record(dir, values, err);
 }
 
 int backups_forget(const struct state *state, const char *path, struct err *err)
@@ -384,32 +398,18 @@ int backups_open(const struct backups *b, const char *path,
 	return got == -ENOENT ? 0 : got;
 }
 
-/* Changes a value of the record; whether it was another one. */
-static bool change_record(struct record *r, const char *key, const char *value)
-{
-	const char *had = record_get(r, key);
-
-	if (had && value ? strcmp(had, value) == 0 : had == value)
-		return false;
-	record_set(r, key, value);
-	return true;
-}
-
 void backups_note_failure(const struct state *state, const struct backup *b,
 			  const struct err *why)
 {
-	AUTO(record) struct record r = {0};
+	const struct value values[] = {{"failure", why->text}, {0}};
 	struct err ignored;
 	auto_close int dir = backups_open_dir(state, b->id, &ignored);
 	auto_close int lock =
 		dir < 0 ? -1 : lock_take(dir, LOCK, true, false, &ignored);
 
 	/* A backup that is running notes its own end. */
-	if (lock >= 0 &&
-	    record_load(dir, RECORD, RECORD_KIND, 1, &r, &ignored) == 0 &&
-	    change_record(&r, "failure", why->text))
-		(void)record_save(dir, RECORD, RECORD_KIND, 1, &r,
-				  ATOMIC_DURABLE, &ignored);
+	if (lock >= 0)
+		(void)change_record(dir, values, &ignored);
 }
 
 /* The paths of all files of the namespace, the newest manifest last. */
@@ -520,46 +520,47 @@ static int run_backup_command(int dir, const struct destination *d,
 }
 
 /* After a push. */
-static int finish_backup(int dir, struct record *r, const struct destination *d,
+static int finish_backup(int dir, const struct destination *d,
 			 const char *command, const struct push_result *pushed,
 			 struct err *err)
 {
 	auto_free char *number = mem_printf("%" PRIu64, pushed->number);
 	auto_free char *space = manifest_space_path(pushed->space, SEAL_ROOT);
+	const struct value values[] = {
+		{"path", d->path},
+		{"space", space},
+		{"number", number},
+		{"failure", NULL},
+		{0},
+	};
 	auto_close int success =
 		openat(dir, SUCCESS,
 		       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	AUTO(buf) struct buf all = {0};
-	bool changed;
 	int unsent = 0;
 
 	if (success >= 0)
 		(void)futimens(success, NULL);
 	if (command)
 		unsent = collect_unsent(dir, d, pushed->space, &all, err);
+	else
+		(void)unlinkat(dir, TAKEN, 0);
 	if (unsent < 0)
 		return unsent;
 	if (!unsent)
 		(void)unlinkat(dir, UNSENT, 0);
-	if (!command)
-		(void)unlinkat(dir, TAKEN, 0);
-	changed = change_record(r, "number", number);
-	changed |= change_record(r, "space", space);
-	changed |= change_record(r, "failure", NULL);
-	if (changed && record_save(dir, RECORD, RECORD_KIND, 1, r,
-				   ATOMIC_DURABLE, err) < 0)
+	if (change_record(dir, values, err) < 0)
 		return -err->num;
 	return unsent && run_backup_command(dir, d, command, &all, err) < 0;
 }
 
-int backups_send(const struct state *state, const struct backup *b,
+int backups_send(const struct state *state, struct backup *b,
 		 struct store *store, struct destination *d,
 		 const char *command, const struct push_options *o,
 		 struct push_result *ret, struct err *err)
 {
 	auto_close int dir = backups_open_dir(state, b->id, err);
 	struct push_options options = *o;
-	AUTO(record) struct record r = {0};
 	auto_close int lock = -1;
 	int got = 0;
 
@@ -572,98 +573,16 @@ int backups_send(const struct state *state, const struct backup *b,
 	if (lock == -EWOULDBLOCK)
 		return fail(err, EBUSY, "%s: another backup is running",
 			    text_quote(d->path));
-	if (lock < 0 || record_load(dir, RECORD, RECORD_KIND, 1, &r, err) < 0)
-		return -err->num;
+	if (lock < 0)
+		return lock;
 	/* guard-copy may have been lost there. */
 	if (!o->dry_run && b->keyfile.len)
 		got = backups_write_keyfile(d, &b->keyfile, err);
 	if (got == 0)
 		got = push_store(store, d, b->key, dir, &options, ret, err);
-	if (got == 0 && !o->dry_run)
-		got = finish_backup(dir, &r, d, command, ret, err);
-	return got;
-}
-
-/* --- in the background --- */
-
-static void send_in_background(const struct state *state,
-			       const struct backups *known, const char *path,
-			       const char *command)
-{
-	struct destination d = DESTINATION_NONE;
-	const struct push_options options = {0};
-	struct push_result result = {0};
-	AUTO(buf) struct buf keyfile = {0};
-	AUTO(store) struct store *store = NULL;
-	struct backup *b = NULL;
-	struct err err;
-	int got = backups_open(known, path, &d, &keyfile, &b, &err);
-
-	if (got == 0 && !b)
-		got = fail(&err, ENOKEY,
-			   "%s is a destination without a key: run guard "
-			   "backup %s",
-			   text_quote(path), text_shell(path));
-	if (got == 0)
-		got = store_open(&store, state->store_path, STORE_READ, &err);
-	if (got == 0)
-		got = backups_send(state, b, store, &d, command, &options,
-				   &result, &err);
-	destination_free(&d);
-	b = b ? b : backups_find(known, path);
-	if (got && b)
-		backups_note_failure(state, b, &err);
-}
-
-static void run_in_background(struct state *state)
-{
-	int *fds[] = {&state->fd, &state->runs_fd, &state->workspaces_fd,
-		      &state->trash_fd};
-	AUTO(settings) struct settings settings = {0};
-	AUTO(backups) struct backups known = {0};
-	char **path;
-	struct err err;
-	int lock;
-
-	if (background_enter("guard-backup", fds, 4) < 0)
-		_exit(1);
-	lock = lock_take(state->fd, STAMP, true, false, &err);
-	/* Stamped before: what fails is not tried again after every run. */
-	if (lock < 0 || futimens(lock, NULL) < 0 ||
-	    settings_load(state, &settings, &err) < 0 ||
-	    backups_load(state, &known, &err) < 0)
-		_exit(1);
-	for (path = settings.backups; path && *path; path++)
-		send_in_background(state, &known, *path,
-				   settings.backup_command);
-	_exit(0);
-}
-
-static bool is_backup_due(const struct state *state)
-{
-	AUTO(settings) struct settings settings = {0};
-	int64_t now = timestamp_now().sec;
-	struct err ignored;
-	struct stat st;
-
-	if (fstatat(state->fd, STAMP, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    now >= st.st_mtime && now - st.st_mtime < INTERVAL)
-		return false;
-	return settings_load(state, &settings, &ignored) == 0 &&
-	       settings.backups && access(state->store_path, F_OK) == 0;
-}
-
-void backups_start(void)
-{
-	struct state state;
-	struct err ignored;
-
-	if (state_open(&state, &ignored) < 0)
-		return;
-	if (is_backup_due(&state)) {
-		(void)fflush(NULL);
-		if (fork() == 0)
-			run_in_background(&state);
-	}
-	state_close(&state);
+	if (got < 0 || o->dry_run)
+		return got;
+	memcpy(b->space, ret->space, SEAL_SPACE_LEN);
+	b->number = ret->number;
+	return finish_backup(dir, d, command, ret, err);
 }

@@ -98,11 +98,12 @@ int backups_open(const struct backups *b, const char *path,
 		 struct backup **ret, struct err *err);
 /*
  * Sends what the destination lacks, then runs `command` (NULL: none) by
- * /bin/sh, with the paths of new files on its stdin. Success is recorded. 1:
- * all is in the destination, but the command has failed; err says how. -EBUSY:
- * another backup there is running.
+ * /bin/sh, with the paths of new files on its stdin. Success is recorded, with
+ * the destination's path of now; number and space of *b are those of the new
+ * backup. 1: all is in the destination, but the command has failed; err says
+ * how. -EBUSY: another backup there is running.
  */
-int backups_send(const struct state *state, const struct backup *b,
+int backups_send(const struct state *state, struct backup *b,
 		 struct store *store, struct destination *d,
 		 const char *command, const struct push_options *o,
 		 struct push_result *ret, struct err *err);
@@ -111,10 +112,5 @@ int backups_send(const struct state *state, const struct backup *b,
  * Nothing is recorded while another backup there is running. */
 void backups_note_failure(const struct state *state, const struct backup *b,
 			  const struct err *why);
-
-/* At the end of a command that may have stored something, with no store open:
- * sends it to the destinations of the settings in a process of its own, which
- * continues after this one, at most every 15 minutes. */
-void backups_start(void);
 
 #endif

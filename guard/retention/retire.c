@@ -142,25 +142,6 @@ static int retire_run(struct context *c, const char *id, bool warn_only,
 	return 0;
 }
 
-/* Once an hour: each check reads the records of all runs. */
-static bool is_check_due(const struct state *state, const char *stamp,
-			 int64_t now)
-{
-	auto_close int fd =
-		openat(state->fd, stamp,
-		       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return true;
-	/* A byte tells a check from a new file. */
-	if (st.st_size && st.st_mtime <= now && st.st_mtime > now - HOUR)
-		return false;
-	(void)!pwrite(fd, "", 1, 0);
-	(void)futimens(fd, NULL);
-	return true;
-}
-
 void retire_runs(struct context *c, bool warn_only)
 {
 	AUTO(session_list) struct session_list list = {0};
@@ -168,8 +149,9 @@ void retire_runs(struct context *c, bool warn_only)
 	struct err err;
 	size_t i;
 
+	/* Once an hour: each check reads the records of all runs. */
 	if (!clock_believed(c->state.fd) ||
-	    !is_check_due(&c->state, warn_only ? WARN_STAMP : STAMP, now) ||
+	    !state_is_due(&c->state, warn_only ? WARN_STAMP : STAMP, HOUR) ||
 	    session_list(c->state.runs_fd, false, &list, &err) < 0)
 		return;
 	for (i = 0; i < list.count; i++)

@@ -341,6 +341,21 @@ static void set_json_text(json_t *object, const char *key, const char *text)
 	(void)json_object_set_new(object, key, json_string(buf_text(&b)));
 }
 
+bool state_is_due(const struct state *st, const char *stamp, int64_t seconds)
+{
+	int64_t now = timestamp_now().sec;
+	auto_close int fd = -1;
+	struct stat s;
+
+	if (fstatat(st->fd, stamp, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    s.st_mtime <= now && s.st_mtime > now - seconds)
+		return false;
+	fd = openat(st->fd, stamp,
+		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	(void)futimens(fd, NULL);
+	return true;
+}
+
 void state_log(const struct state *st, const char *action, ...)
 {
 	auto_close int fd = openat(

@@ -10,6 +10,7 @@
 #define GUARD_STATE_STATE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -64,6 +65,11 @@ int state_check_project(const char *dir, enum project_use use, struct err *err);
  */
 char *state_directory(const struct state *st, const char *path,
 		      struct err *err);
+
+/* Whether the last call for the file `stamp` of the state with this answer was
+ * so many seconds ago: its mtime, which is set to now then. Also where it is of
+ * the future. */
+bool state_is_due(const struct state *st, const char *stamp, int64_t seconds);
 
 /* Appends a line to oplog (JSON), with the action, e.g. "apply", and key/value
  * pairs, ended by NULL; time, user and pid are added. Best effort. */
