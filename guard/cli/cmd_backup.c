@@ -568,6 +568,7 @@ static void backup_command_free(struct backup_command *x)
 
 int cmd_backup(const struct options *o, struct context *c, struct err *err)
 {
+	AUTO(backup_command)
 	struct backup_command x = {.o = o, .c = c, .d = DESTINATION_NONE};
 	auto_free char *path = NULL;
 	int got;
@@ -584,7 +585,6 @@ int cmd_backup(const struct options *o, struct context *c, struct err *err)
 	if (x.array && (got >= 0 || json_array_size(x.array)))
 		jsonstream_print_list("guard.backup/1", "destinations",
 				      TAKE(x.array));
-	backup_command_free(&x);
 	if (got < 0)
 		return got;
 	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;

@@ -282,13 +282,11 @@ static int log_actions(struct context *c, const struct options *o,
 static int log_backup(struct context *c, const struct options *o,
 		      struct err *err)
 {
-	struct from_copy f = FROM_COPY_NONE;
-	int got = from_copy_view(&f, c, o, err);
+	AUTO(from_copy) struct from_copy f = FROM_COPY_NONE;
 
-	if (got == 0)
-		got = log_snapshots(&f.view, o->operands[0], o, err);
-	from_copy_free(&f);
-	return got;
+	return from_copy_view(&f, c, o, err) < 0
+		       ? -err->num
+		       : log_snapshots(&f.view, o->operands[0], o, err);
 }
 
 int cmd_log(const struct options *o, struct context *c, struct err *err)

@@ -157,7 +157,7 @@ static int recover_store(struct from_copy *f, const struct options *o,
 	got = copy_unpack(f->copy, dir, &unpack, ret_faults, err);
 	progress_end();
 	if (got < 0)
-		return from_copy_damage(err);
+		return got;
 	if (home && move_home(dir, s->home, home, err) < 0)
 		return -err->num;
 	/* Noted before the store exists: where it exists, the same call is
@@ -178,40 +178,42 @@ static int recover_store(struct from_copy *f, const struct options *o,
 	return atomic_sync_dir(state->fd, err);
 }
 
-static int recover(struct from_copy *f, const struct options *o,
-		   struct context *c, struct err *err)
+int cmd_recover(const struct options *o, struct context *c, struct err *err)
 {
-	const char *dir = o->operands[0], *machine = o->operands[1];
+	AUTO(from_copy) struct from_copy f = FROM_COPY_NONE;
+	const char *machine = o->operands[1];
 	auto_close int lock = -1;
 	uint64_t faults;
 
-	if (o->dry_run) {
-		if (from_copy_open(f, c, dir, o->passphrase_file, err) < 0 ||
-		    ((machine || o->backup) &&
-		     from_copy_choose(f, machine, o->backup, err) < 0))
+	if (!o->dry_run) {
+		lock = lock_take(c->state.fd, "recover.lock", true, false, err);
+		if (lock == -EWOULDBLOCK)
+			return fail(err, EBUSY,
+				    "another guard recover is running: try "
+				    "again when it has ended");
+		if (lock < 0 || remove_empty_store(c, err) < 0)
 			return -err->num;
-		if (f->copy)
-			output_print("backup %" PRIu64 " of %s is there",
-				     f->number, text_quote(f->source->host));
-		else
-			from_copy_list(f, stdout);
+	}
+	if (from_copy_open(&f, c, o->operands[0], o->passphrase_file, err) < 0)
+		return -err->num;
+	if (o->dry_run && !machine && !o->backup) {
+		from_copy_list(&f, stdout);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
-	lock = lock_take(c->state.fd, "recover.lock", true, false, err);
-	if (lock == -EWOULDBLOCK)
-		return fail(err, EBUSY,
-			    "another guard recover is running: try again when "
-			    "it has ended");
-	if (lock < 0 || remove_empty_store(c, err) < 0 ||
-	    from_copy_open(f, c, dir, o->passphrase_file, err) < 0 ||
-	    from_copy_choose(f, machine, o->backup, err) < 0 ||
-	    recover_store(f, o, &faults, err) < 0)
+	if (from_copy_choose(&f, machine, o->backup, err) < 0)
 		return -err->num;
-	state_log(&c->state, "recover", "from", f->destination.path, "host",
-		  f->source->host, NULL);
+	if (o->dry_run) {
+		output_print("backup %" PRIu64 " of %s is there", f.number,
+			     text_quote(f.source->host));
+		return STATUS_OK;
+	}
+	if (recover_store(&f, o, &faults, err) < 0)
+		return -err->num;
+	state_log(&c->state, "recover", "from", f.destination.path, "host",
+		  f.source->host, NULL);
 	output_print("recovered %s of backup %" PRIu64 " of %s",
-		     faults ? "a part" : "all", f->number,
-		     text_quote(f->source->host));
+		     faults ? "a part" : "all", f.number,
+		     text_quote(f.source->host));
 	if (faults)
 		output_warn("%s: only the files in the objects listed above "
 			    "are lost; guard verify --read-data lists them",
@@ -220,15 +222,6 @@ static int recover(struct from_copy *f, const struct options *o,
 		    "restores a file or directory");
 	output_hint("settings are not in a backup: guard backup --every %s "
 		    "makes backups again",
-		    text_shell(f->destination.path));
+		    text_shell(f.destination.path));
 	return faults ? STATUS_REFUSED : STATUS_OK;
-}
-
-int cmd_recover(const struct options *o, struct context *c, struct err *err)
-{
-	struct from_copy f = FROM_COPY_NONE;
-	int got = recover(&f, o, c, err);
-
-	from_copy_free(&f);
-	return got;
 }

@@ -10,8 +10,7 @@ struct verify_command {
 	json_t *faults; /* NULL: text */
 	uint64_t paths; /* that suffer */
 	uint64_t backup_faults;
-	bool own; /* the backup is this machine's */
-	struct names damaged; /* files of its */
+	struct names *damaged; /* files of this machine; NULL: of another one */
 };
 
 static int print_or_add_fault(void *arg, const struct verify_fault *f,
@@ -95,6 +94,16 @@ static const char *level_of(const struct verify_options *o)
 	return o->sample ? "sample" : o->read_data ? "read-data" : "quick";
 }
 
+static json_t *make_report(const struct verify_options *o, bool whole)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "schema", "guard.verify/1");
+	jsonout_bool(object, "whole", whole);
+	jsonout_text(object, "level", level_of(o));
+	return object;
+}
+
 static int verify_and_report(struct context *c, struct verify_options *o,
 			     bool json, struct err *err)
 {
@@ -116,11 +125,8 @@ static int verify_and_report(struct context *c, struct verify_options *o,
 		return got;
 	}
 	if (json) {
-		json_t *object = json_object();
+		json_t *object = make_report(o, !result.faults);
 
-		jsonout_text(object, "schema", "guard.verify/1");
-		jsonout_bool(object, "whole", !result.faults);
-		jsonout_text(object, "level", level_of(o));
 		jsonout_number(object, "packs", result.packs);
 		jsonout_number(object, "objects", result.objects);
 		jsonout_number(object, "snapshots", result.snapshots);
@@ -160,8 +166,8 @@ static void print_backup_fault(void *arg, const char *object, const char *what,
 
 	v->backup_faults++;
 	progress_pause();
-	if (v->own && strchr(object, '/'))
-		names_add(&v->damaged, path_name(object));
+	if (v->damaged && strchr(object, '/'))
+		names_add(v->damaged, path_name(object));
 	if (!v->faults) {
 		(void)printf("damaged  %s: %s: %s\n", text_quote(object), what,
 			     why);
@@ -197,31 +203,43 @@ static int verify_machine(struct from_copy *f, const struct copy_source *s,
 	return 0;
 }
 
-/* The newest backups of this machine that are not there. */
-static void report_hidden(const struct from_copy *f, struct verify_command *v)
+/* The newest backups of all machines, and whether that of this machine is the
+ * last one that it made. damaged: files of this machine. */
+static int verify_machines(struct from_copy *f, const struct copy_options *o,
+			   struct copy_verify_result *sum,
+			   struct names *damaged, struct err *err)
 {
+	struct verify_command *v = o->arg;
 	auto_free char *space = NULL;
 	uint64_t newest = 0;
 	size_t i;
 
-	for (i = 0; i < f->sources.count; i++)
-		if (from_copy_is_own(f, &f->sources.items[i]))
-			newest = f->sources.items[i].newest.number;
+	for (i = 0; i < f->sources.count; i++) {
+		const struct copy_source *s = &f->sources.items[i];
+		bool own = from_copy_is_own(f, s);
+
+		v->damaged = own ? damaged : NULL;
+		newest = own ? s->newest.number : newest;
+		if (verify_machine(f, s, o, sum, err) < 0)
+			return -err->num;
+	}
+	v->damaged = NULL;
 	if (!f->own || newest >= f->own->number)
-		return;
+		return 0;
 	space = manifest_space_path(f->own->space, SEAL_ROOT);
 	print_backup_fault(
 		v, space, "the newest backups are missing",
 		text_printf("number %" PRIu64 " was the last", f->own->number));
+	return 0;
 }
 
 /* The next backup of this machine sends the damaged files again. */
-static int send_again(const struct from_copy *f, const struct verify_command *v,
+static int send_again(const struct from_copy *f, const struct names *damaged,
 		      struct err *err)
 {
 	auto_close int dir = backups_open_dir(&f->c->state, f->own->id, err);
 
-	if (dir < 0 || push_note_damaged(dir, &v->damaged, err) < 0)
+	if (dir < 0 || push_note_damaged(dir, damaged, err) < 0)
 		return -err->num;
 	output_hint("guard backup %s sends the damaged files of this machine "
 		    "again, as far as its store has them",
@@ -229,12 +247,14 @@ static int send_again(const struct from_copy *f, const struct verify_command *v,
 	return 0;
 }
 
-static int verify_destination(struct from_copy *f, struct context *c,
+static int verify_destination(struct context *c,
 			      const struct verify_options *level,
 			      const struct options *o, struct err *err)
 {
 	json_auto_t *faults = o->json ? json_array() : NULL;
 	struct verify_command v = {.faults = faults};
+	AUTO(from_copy) struct from_copy f = FROM_COPY_NONE;
+	AUTO(names) struct names damaged = {0};
 	struct copy_verify_result sum = {0};
 	const struct copy_options options = {
 		.read_data = level->read_data,
@@ -246,36 +266,23 @@ static int verify_destination(struct from_copy *f, struct context *c,
 	enum destination_promise promise;
 	const char *text;
 	struct err unknown;
-	int got = 0;
-	size_t i;
+	int got;
 
-	if (from_copy_open(f, c, o->operands[0], o->passphrase_file, err) < 0)
+	if (from_copy_open(&f, c, o->operands[0], o->passphrase_file, err) < 0)
 		return -err->num;
 	progress_start("verify");
-	for (i = 0; i < f->sources.count && got == 0; i++) {
-		v.own = from_copy_is_own(f, &f->sources.items[i]);
-		got = verify_machine(f, &f->sources.items[i], &options, &sum,
-				     err);
-	}
-	v.own = false;
-	report_hidden(f, &v);
+	got = verify_machines(&f, &options, &sum, &damaged, err);
 	progress_end();
-	if (got == 0 && v.damaged.count)
-		got = send_again(f, &v, err);
-	names_free(&v.damaged);
-	if (got < 0)
-		return got;
-	if (destination_try(&f->destination, &promise, &unknown) < 0)
+	if (got < 0 || (damaged.count && send_again(&f, &damaged, err) < 0))
+		return -err->num;
+	if (destination_try(&f.destination, &promise, &unknown) < 0)
 		promise = DESTINATION_UNKNOWN;
 	text = from_copy_promise_text(promise);
 	if (o->json) {
-		json_t *object = json_object();
+		json_t *object = make_report(level, !v.backup_faults);
 
-		jsonout_text(object, "schema", "guard.verify/1");
-		jsonout_text(object, "backup", f->destination.path);
-		jsonout_bool(object, "whole", !v.backup_faults);
-		jsonout_text(object, "level", level_of(level));
-		jsonout_number(object, "machines", f->sources.count);
+		jsonout_text(object, "backup", f.destination.path);
+		jsonout_number(object, "machines", f.sources.count);
 		jsonout_number(object, "files", sum.files);
 		jsonout_number(object, "bytes", sum.bytes);
 		jsonout_number(object, "packs", sum.packs);
@@ -287,10 +294,10 @@ static int verify_destination(struct from_copy *f, struct context *c,
 		jsonstream_print(object);
 	} else {
 		output_print("%s is %s: %s of %s in %s (%s)",
-			     text_quote(f->destination.path),
+			     text_quote(f.destination.path),
 			     v.backup_faults ? "damaged" : "intact",
 			     text_count(sum.snapshots, "snapshot"),
-			     text_count(f->sources.count, "store"),
+			     text_count(f.sources.count, "store"),
 			     text_count(sum.files, "file"),
 			     text_size(sum.bytes));
 		output_print("%s", text);
@@ -301,8 +308,6 @@ static int verify_destination(struct from_copy *f, struct context *c,
 int cmd_verify(const struct options *o, struct context *c, struct err *err)
 {
 	struct verify_options verify = {.read_data = o->read_data};
-	struct from_copy f = FROM_COPY_NONE;
-	int got;
 
 	if (o->repair)
 		return cmd_repair(o, c, err);
@@ -310,10 +315,6 @@ int cmd_verify(const struct options *o, struct context *c, struct err *err)
 		return options_usage_error(
 			o, "%s is not a percentage from 1%% to 100%%",
 			text_quote(o->sample));
-	if (!o->operands[0])
-		return verify_and_report(c, &verify, o->json, err);
-	got = verify_destination(&f, c, &verify, o, err);
-	progress_end();
-	from_copy_free(&f);
-	return got;
+	return o->operands[0] ? verify_destination(c, &verify, o, err)
+			      : verify_and_report(c, &verify, o->json, err);
 }

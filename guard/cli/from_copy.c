@@ -28,28 +28,6 @@ void from_copy_free(struct from_copy *f)
 	explicit_bzero(f->key, sizeof(f->key));
 }
 
-/* The key that the state has, unless another secret is given in a file. */
-static int find_key(struct from_copy *f, const struct buf *keyfile,
-		    const char *passphrase_file, struct err *err)
-{
-	if (f->own && !passphrase_file) {
-		memcpy(f->key, f->own->key, sizeof(f->key));
-		return 0;
-	}
-	if (!keyfile->len)
-		return fail(err, ENOENT,
-			    "%s has no backup: there is no file " KEYFILE_NAME,
-			    text_quote(f->destination.path));
-	return passphrase_open_key(passphrase_file, f->destination.path,
-				   keyfile, f->key, err);
-}
-
-int from_copy_damage(struct err *err)
-{
-	err->num = err->num == EBADMSG ? EIO : err->num;
-	return -err->num;
-}
-
 int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 		   const char *passphrase_file, struct err *err)
 {
@@ -57,21 +35,26 @@ int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 	AUTO(buf) struct buf keyfile = {0};
 	auto_close int local = -1;
 	struct err ignored;
+	int got;
 
 	f->c = c;
 	if (path && access(path, F_OK) < 0)
 		return fail_errno(err, "%s", text_quote(path));
 	if (!path || backups_load(&c->state, &f->known, err) < 0 ||
 	    backups_open(&f->known, path, &f->destination, &keyfile, &f->own,
-			 err) < 0 ||
-	    find_key(f, &keyfile, passphrase_file, err) < 0 ||
-	    copy_list(&f->destination, f->key, &f->sources, err) < 0) {
-		if (err->num == ENOENT && f->own && f->own->number)
-			(void)err_context(err,
-					  "backup %" PRIu64 " was the last",
-					  f->own->number);
-		return from_copy_damage(err);
-	}
+			 err) < 0)
+		return -err->num;
+	if (f->own && !passphrase_file)
+		memcpy(f->key, f->own->key, sizeof(f->key));
+	else if (passphrase_open_key(passphrase_file, path, &keyfile, f->key,
+				     err) < 0)
+		return -err->num;
+	got = copy_list(&f->destination, f->key, &f->sources, err);
+	if (got == -ENOENT && f->own && f->own->number)
+		return err_context(err, "backup %" PRIu64 " was the last",
+				   f->own->number);
+	if (got < 0)
+		return got;
 	local = f->own ? backups_open_dir(&c->state, f->own->id, &ignored) : -1;
 	if (local >= 0)
 		push_read_last(local, &f->last);
@@ -189,9 +172,7 @@ int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 				  : "no backup of that name");
 	f->number = number ? number : f->source->newest.number;
 	return copy_open(&f->destination, f->key, f->source, number, &f->copy,
-			 err) < 0
-		       ? from_copy_damage(err)
-		       : 0;
+			 err);
 }
 
 int from_copy_view(struct from_copy *f, struct context *c,
@@ -223,8 +204,7 @@ int from_copy_view(struct from_copy *f, struct context *c,
 	got = copy_unpack(f->copy, state->store_path, &unpack, &faults, err);
 	progress_end();
 	f->view.project = c->project ? mem_strdup(c->project) : NULL;
-	return got < 0 ? from_copy_damage(err)
-		       : context_store(&f->view, STORE_READ, err);
+	return got < 0 ? got : context_store(&f->view, STORE_READ, err);
 }
 
 struct import {

@@ -43,10 +43,6 @@ struct from_copy {
 
 void from_copy_free(struct from_copy *f);
 
-/* Damage of a destination: -EIO, because guard repair, to which EBADMSG leads,
- * is for the user's own store. Other errors as they are. */
-int from_copy_damage(struct err *err);
-
 /* Opens the destination with the key that the state has, else with a passphrase
  * or the words of its recovery sheet, from a file or a question. */
 int from_copy_open(struct from_copy *f, struct context *c, const char *dir,

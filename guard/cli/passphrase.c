@@ -23,26 +23,20 @@ void passphrase_free(char **secret)
 	free(TAKE(*secret));
 }
 
-/* Keeps the first of len bytes' lines, and wipes them. */
+/* The first line of len bytes, which are wiped. NULL: it is empty, too long, or
+ * no text: a NUL would end the passphrase there. */
 static char *take_first_line(char *bytes, size_t len)
 {
-	char *line = mem_strndup(bytes, len);
+	char *line = NULL;
+	size_t i = 0;
 
-	line[strcspn(line, "\r\n")] = '\0';
+	while (i < len && ((unsigned char)bytes[i] >= ' ' || bytes[i] == '\t'))
+		i++;
+	if (i > 0 && i < SECRET_MAX &&
+	    (i == len || bytes[i] == '\r' || bytes[i] == '\n'))
+		line = mem_strndup(bytes, i);
 	explicit_bzero(bytes, len);
 	return line;
-}
-
-/* In the first line: a NUL would end the passphrase there. */
-static bool has_control_byte(const char *bytes, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len && bytes[i] != '\n'; i++)
-		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\t' &&
-		    bytes[i] != '\r')
-			return true;
-	return false;
 }
 
 /* Without blanks at both ends; a character is one byte at least. */
@@ -65,29 +59,20 @@ static int check_new_passphrase(const char *text, struct err *err)
 static int read_file(const char *path, char **ret, struct err *err)
 {
 	auto_close int fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
-	AUTO(passphrase) char *line = NULL;
 	char bytes[SECRET_MAX];
 	ssize_t len = fd < 0 ? -1 : fd_read(fd, bytes, sizeof(bytes));
 
 	if (len < 0)
 		return fail_errno(err, "--passphrase-file %s",
 				  text_quote(path));
-	if (has_control_byte(bytes, (size_t)len)) {
-		explicit_bzero(bytes, sizeof(bytes));
-		return fail(err, EINVAL,
-			    "--passphrase-file %s: its first line has control "
-			    "characters, as random bytes do: base64 makes text "
-			    "of them",
-			    text_quote(path));
-	}
-	line = take_first_line(bytes, (size_t)len);
-	if (!*line || strlen(line) == SECRET_MAX)
-		return fail(err, EINVAL,
-			    "--passphrase-file %s: its first line must be the "
-			    "passphrase, of at most %d bytes",
-			    text_quote(path), SECRET_MAX - 1);
-	*ret = TAKE(line);
-	return 0;
+	*ret = take_first_line(bytes, (size_t)len);
+	return *ret ? 0
+		    : fail(err, EINVAL,
+			   "--passphrase-file %s: its first line must be the "
+			   "passphrase, of at most %d bytes, without control "
+			   "characters, which random bytes have: base64 makes "
+			   "text of them",
+			   text_quote(path), SECRET_MAX - 1);
 }
 
 /* Asks once. Returns the bytes that were read; -1: a signal came. The signals
@@ -127,7 +112,6 @@ static ssize_t read_without_echo(const char *question, char *to, size_t size)
 
 static int ask(const char *question, char **ret, struct err *err)
 {
-	AUTO(passphrase) char *line = NULL;
 	char bytes[SECRET_MAX];
 	ssize_t len;
 
@@ -138,11 +122,11 @@ static int ask(const char *question, char **ret, struct err *err)
 	do
 		len = read_without_echo(question, bytes, sizeof(bytes));
 	while (len < 0);
-	line = take_first_line(bytes, (size_t)len);
-	if (!*line)
-		return fail(err, ECANCELED, "no passphrase was typed");
-	*ret = TAKE(line);
-	return 0;
+	*ret = take_first_line(bytes, (size_t)len);
+	return *ret ? 0
+		    : fail(err, ECANCELED,
+			   "no passphrase was typed, or it has control "
+			   "characters");
 }
 
 int passphrase_read(const char *file, const char *question, char **ret,
@@ -173,6 +157,10 @@ int passphrase_open_key(const char *file, const char *path,
 {
 	int got, tries = 0;
 
+	if (!keyfile->len)
+		return fail(err, ENOENT,
+			    "%s has no backup: there is no file " KEYFILE_NAME,
+			    text_quote(path));
 	do {
 		AUTO(passphrase) char *secret = NULL;
 

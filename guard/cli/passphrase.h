@@ -13,7 +13,7 @@
  * terminal, where `question` is printed. A signal that ends or stops guard
  * finds the terminal as it was; after SIGCONT the question is repeated.
  * -ENOTTY: there is no terminal; the text names --passphrase-file. -ECANCELED:
- * nothing was typed.
+ * nothing was typed, or control characters.
  */
 int passphrase_read(const char *file, const char *question, char **ret,
 		    struct err *err);
@@ -23,7 +23,7 @@ int passphrase_choose(const char *file, const char *question, char **ret,
 		      struct err *err);
 /* The key of a destination, by the passphrase or the words of its recovery
  * sheet, with the content of its guard-copy. On a terminal three tries. Errors
- * as of passphrase_read() and keyfile_open(). */
+ * as of passphrase_read() and keyfile_open(); -ENOENT: the content is empty. */
 int passphrase_open_key(const char *file, const char *path,
 			const struct buf *keyfile,
 			unsigned char ret_key[SEAL_KEY_LEN], struct err *err);
