@@ -2,8 +2,12 @@
 
 #include <inttypes.h>
 
+#include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/cli/jsonout.h"
+#include "guard/retention/settings.h"
 
 #define DAY ((int64_t)24 * 3600)
 
@@ -32,6 +36,25 @@ bool backup_age_is_late(const struct backup *b)
 	int64_t age = timestamp_now().sec - b->time;
 
 	return b->failure || b->unsent || age > DAY || age < -DAY;
+}
+
+int backup_age_load(const struct state *state, struct backups *ret,
+		    struct err *err)
+{
+	AUTO(settings) struct settings settings = {0};
+	struct err ignored;
+	char **name;
+
+	if (backups_load(state, ret, err) < 0)
+		return -err->num;
+	(void)settings_load(state, &settings, &ignored);
+	for (name = settings.backups; name && *name; name++) {
+		auto_free char *path = path_resolve(*name, &ignored);
+
+		if (path && !backups_find(ret, path))
+			*VEC_ADD(ret) = (struct backup){.path = TAKE(path)};
+	}
+	return 0;
 }
 
 json_t *backup_age_json(const struct backups *known)

@@ -7,7 +7,7 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/from_copy.h"
 #include "guard/cli/passphrase.h"
-#include "guard/retention/backups.h"
+#include "guard/state/backups.h"
 #include "guard/retention/settings.h"
 #include "guard/state/background.h"
 #include "snapshot/backup/copy_prune.h"
@@ -88,9 +88,9 @@ static void print_sheet(const struct backup_command *x,
 	(void)fflush(to);
 }
 
-/* Writes guard-copy, after its sheet, without which it could be lost, and opens
- * it again by the words. The destination is tried before: no sheet should be
- * printed in vain. */
+/* Writes guard-copy, after its sheet, without which it could be lost, and reads
+ * it again. The destination is tried before: no sheet should be printed in
+ * vain. */
 static int make_keyfile(struct backup_command *x,
 			unsigned char key[SEAL_KEY_LEN], struct err *err)
 {
@@ -99,7 +99,7 @@ static int make_keyfile(struct backup_command *x,
 			    text_quote(x->d.path));
 	AUTO(passphrase) char *passphrase = NULL;
 	AUTO(buf) struct buf bytes = {0};
-	unsigned char id[KEYFILE_ID_LEN], again[SEAL_KEY_LEN];
+	unsigned char id[KEYFILE_ID_LEN];
 	enum destination_promise promise;
 	struct err why;
 	int got;
@@ -117,14 +117,12 @@ static int make_keyfile(struct backup_command *x,
 			*err = why;
 		return err_context(err, "the recovery sheet above is void");
 	}
-	if (got < 0 || keyfile_open(&x->keyfile, x->words, again, err) < 0)
-		return -err->num;
-	if (memcmp(key, again, SEAL_KEY_LEN) != 0)
+	if (got == 0 && !buf_same(&x->keyfile, &bytes))
 		return fail(err, EIO,
 			    "%s/" KEYFILE_NAME
 			    " has other bytes than were written",
 			    text_quote(x->d.path));
-	return 0;
+	return got;
 }
 
 static int check_setting(const char *path, struct err *err)
@@ -390,14 +388,14 @@ static int back_up_list(struct backup_command *x, char **paths, struct err *err)
 
 static int back_up_all(struct backup_command *x, struct err *err)
 {
-	AUTO(backups) struct backups all = {0};
 	AUTO(mem_list) char **paths = NULL;
+	char **path = x->settings.backups;
 	size_t i;
 
-	if (backups_load_all(&x->c->state, &all, err) < 0)
-		return -err->num;
-	for (i = 0; i < all.count; i++)
-		(void)mem_list_add_once(&paths, all.items[i].path);
+	for (i = 0; i < x->known.count; i++)
+		(void)mem_list_add_once(&paths, x->known.items[i].path);
+	for (; path && *path; path++)
+		(void)mem_list_add_once(&paths, *path);
 	return paths ? back_up_list(x, paths, err)
 		     : fail(err, ENOENT,
 			    "no destination is known: name a directory on "
@@ -416,13 +414,13 @@ static bool is_key_unique(struct backup_command *x, const char *path)
 
 static int forget(struct backup_command *x, const char *path, struct err *err)
 {
-	int count = 0;
+	bool dry = x->o->dry_run;
 
 	if (!backups_find(&x->known, path) &&
 	    !mem_list_has((const char *const *)x->settings.backups, path))
 		return fail(err, ENOENT, "%s is no destination of backups",
 			    text_quote(path));
-	if (!x->o->dry_run && is_key_unique(x, path)) {
+	if (!dry && is_key_unique(x, path)) {
 		output_warn(
 			"%s has backups without a readable file " KEYFILE_NAME
 			": only the key in guard's state opens them",
@@ -430,18 +428,14 @@ static int forget(struct backup_command *x, const char *path, struct err *err)
 		if (!output_confirm(x->o->yes, "guard: forget this key?"))
 			return STATUS_REFUSED;
 	}
-	if (set_every(x, path, false, err) < 0)
+	if (set_every(x, path, false, err) < 0 ||
+	    (!dry && backups_forget(&x->c->state, &x->known, path, err) < 0))
 		return -err->num;
-	if (!x->o->dry_run)
-		count = backups_forget(&x->c->state, path, err);
-	if (count < 0)
-		return count;
-	output_print(x->o->dry_run
-			     ? "%s and its key would be forgotten"
-			     : "%s and its key are forgotten here; its files "
-			       "stay, and the passphrase or the recovery sheet "
-			       "opens them",
-		     text_quote(path));
+	output_print(
+		dry ? "%s and its key would be forgotten"
+		    : "%s and its key are forgotten here; its files stay, "
+		      "and the passphrase or the recovery sheet opens them",
+		text_quote(path));
 	return STATUS_OK;
 }
 
@@ -605,7 +599,7 @@ static void back_up_in_background(void)
 	_exit(0);
 }
 
-void backup_start(void)
+void cmd_backup_start(void)
 {
 	AUTO(settings) struct settings settings = {0};
 	struct state state;

@@ -9,7 +9,6 @@
 #include "guard/cli/backup_age.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/styled.h"
-#include "guard/retention/backups.h"
 #include "guard/sandbox/inspect.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/state/state.h"
@@ -125,7 +124,7 @@ static size_t inspect_backups(struct doctor *d, const struct state *st)
 	struct err ignored;
 	size_t i;
 
-	(void)backups_load_all(st, &known, &ignored);
+	(void)backup_age_load(st, &known, &ignored);
 	for (i = 0; i < known.count; i++) {
 		const struct backup *b = &known.items[i];
 		bool late = backup_age_is_late(b);
@@ -176,9 +175,8 @@ static void inspect_state_dir(struct doctor *d)
 	}
 	/* A missing backup is named once a week: a machine may have no other
 	 * disk. */
-	if (!inspect_backups(d, &st) &&
-	    (disk.state == INSPECT_OK || d->list ||
-	     state_is_due(&st, HINT_STAMP, WEEK)))
+	if (!inspect_backups(d, &st) && (disk.state == INSPECT_OK || d->list ||
+					 state_is_due(&st, HINT_STAMP, WEEK)))
 		print_inspection(d, &disk);
 	live_each_disk(st.runs_fd, inspect_disk, d);
 	state_close(&st);

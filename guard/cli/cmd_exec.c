@@ -154,7 +154,7 @@ static int try_exec_in_run(const struct exec_command *v, int *ret_status,
 					   .env = v->env,
 					   .cwd = cwd,
 				   });
-	backup_start();
+	cmd_backup_start();
 	autoprune_start();
 	return 0;
 }

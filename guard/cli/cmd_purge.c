@@ -13,7 +13,7 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/purge_everything.h"
 #include "guard/history/versions.h"
-#include "guard/retention/backups.h"
+#include "guard/state/backups.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
 #include "guard/retention/run_contents.h"

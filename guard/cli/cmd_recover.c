@@ -80,14 +80,9 @@ static int choose_home(const struct from_copy *f, const char *into, char **ret,
 			    "--into: the manifests with the old home are "
 			    "damaged");
 	if (into) {
-		struct stat st;
-
-		*ret = path_resolve(into, err);
+		*ret = state_directory(&f->c->state, into, err);
 		if (!*ret)
-			return -err->num;
-		if (stat(*ret, &st) < 0 || !S_ISDIR(st.st_mode))
-			return fail(err, ENOTDIR, "--into: %s is no directory",
-				    text_quote(*ret));
+			return err_context(err, "--into");
 		output_print("snapshots of %s become snapshots of %s",
 			     text_quote(old), text_quote(*ret));
 		return 0;

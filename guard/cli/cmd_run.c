@@ -328,7 +328,7 @@ int cmd_run(const struct options *o, struct context *c, struct err *err)
 		got = run_command(&p.options, &ui);
 	/* A state that was refused is not made for that, either. */
 	if (got >= 0 && got != RUN_STATUS_GUARD && !o->why) {
-		backup_start();
+		cmd_backup_start();
 		autoprune_start();
 	}
 	parsed_free(&p);

@@ -258,7 +258,7 @@ int cmd_snapshot(const struct options *o, struct context *c, struct err *err)
 				o, "--exclude needs a name or a glob");
 	got = snapshot_command(o->operands, (size_t)o->count, &t, err);
 	if (got == STATUS_OK) {
-		backup_start();
+		cmd_backup_start();
 		autoprune_start();
 	}
 	return got;

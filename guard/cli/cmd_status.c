@@ -365,7 +365,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		return -err->num;
 	o->project = c->project;
 	o->context = c;
-	if (backups_load_all(&c->state, &o->backups, err) < 0)
+	if (backup_age_load(&c->state, &o->backups, err) < 0)
 		output_warn("%s", err->text);
 	retire_runs(c, true);
 	if ((o->o->all ? session_list(c->state.runs_fd, false, &list, err)

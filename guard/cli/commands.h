@@ -36,6 +36,6 @@ int cmd_du(const struct options *o, struct context *c,
 /* At the end of a command that may have stored something, with no store open:
  * sends it to the destinations of the settings in a process of its own, which
  * continues after this one, at most every 15 minutes. */
-void backup_start(void);
+void cmd_backup_start(void);
 
 #endif

@@ -16,7 +16,7 @@
 
 #include "guard/change/restore_paths.h"
 #include "guard/cli/options.h"
-#include "guard/retention/backups.h"
+#include "guard/state/backups.h"
 #include "guard/state/context.h"
 #include "snapshot/backup/copy.h"
 #include "snapshot/tree/transfer.h"

@@ -7,9 +7,7 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/record.h"
-#include "snapshot/backup/keyfile.h"
-#include "snapshot/backup/manifest.h"
+#include "guard/state/backups.h"
 
 /* Whether a file at the top of a destination is guard's. */
 static bool is_own_name(const char *name)
@@ -52,27 +50,14 @@ static void add_destination_paths(const char *path, const char *project,
 
 char **private_paths_list(const struct state *state, const char *project)
 {
-	auto_close int fd = fd_open_dir(state->fd, PRIVATE_PATHS_BACKUPS);
-	AUTO(dirlist) struct dirlist list = {0};
+	AUTO(backups) struct backups known = {0};
 	char **paths = NULL;
 	struct err ignored;
 	size_t i;
 
 	mem_list_add(&paths, state->path);
-	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
-		return paths;
-	for (i = 0; i < list.count; i++) {
-		auto_close int dir = fd_open_dir(fd, list.items[i].name);
-		AUTO(record) struct record r = {0};
-		const char *path;
-
-		if (dir < 0 ||
-		    record_load(dir, PRIVATE_PATHS_RECORD, PRIVATE_PATHS_KIND,
-				1, &r, &ignored) < 0)
-			continue;
-		path = record_get(&r, "path");
-		if (path && path[0] == '/')
-			add_destination_paths(path, project, &paths);
-	}
+	(void)backups_load(state, &known, &ignored);
+	for (i = 0; i < known.count; i++)
+		add_destination_paths(known.items[i].path, project, &paths);
 	return paths;
 }

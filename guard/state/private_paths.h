@@ -1,17 +1,12 @@
 /*
  * The paths that no run may see and no snapshot has: guard's state, and guard's
  * own files in the destinations of backups that this machine knows, see
- * guard/retention/backups.h.
+ * guard/state/backups.h.
  */
 #ifndef GUARD_STATE_PRIVATE_PATHS_H
 #define GUARD_STATE_PRIVATE_PATHS_H
 
 #include "guard/state/state.h"
-
-/* The known destinations in the state: a directory of each, with a record. */
-#define PRIVATE_PATHS_BACKUPS "backups"
-#define PRIVATE_PATHS_RECORD "record"
-#define PRIVATE_PATHS_KIND "backup"
 
 /*
  * NULL-terminated, for mem_list_free(): absolute paths, the state first. A

@@ -350,8 +350,8 @@ bool state_is_due(const struct state *st, const char *stamp, int64_t seconds)
 	if (fstatat(st->fd, stamp, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    s.st_mtime <= now && s.st_mtime > now - seconds)
 		return false;
-	fd = openat(st->fd, stamp,
-		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = openat(st->fd, stamp, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
 	(void)futimens(fd, NULL);
 	return true;
 }

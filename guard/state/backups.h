@@ -21,8 +21,8 @@
  * and the files of push_store(). Several destinations may have one path: disks
  * that are mounted there by turns.
  */
-#ifndef GUARD_RETENTION_BACKUPS_H
-#define GUARD_RETENTION_BACKUPS_H
+#ifndef GUARD_STATE_BACKUPS_H
+#define GUARD_STATE_BACKUPS_H
 
 #include "guard/state/state.h"
 #include "snapshot/backup/keyfile.h"
@@ -30,6 +30,7 @@
 
 struct backup {
 	unsigned char id[KEYFILE_ID_LEN], key[SEAL_KEY_LEN];
+	bool has_key; /* false: it is missing or damaged */
 	char *path; /* absolute, without symbolic links */
 	struct buf keyfile; /* the content of guard-copy; empty: not known */
 	uint64_t number; /* of the newest backup, if time is 0 of the recovered
@@ -49,15 +50,11 @@ struct backups {
 };
 
 void backups_free(struct backups *b);
-/* None is no error. Entries that cannot be read are skipped: a backup to them
- * asks for the passphrase again. */
+/* None is no error. Entries without a readable record are skipped. */
 int backups_load(const struct state *state, struct backups *ret,
 		 struct err *err);
-/* The same, with those directories of the settings where no backup was made:
- * they have a path alone. Errors of the settings are ignored. */
-int backups_load_all(const struct state *state, struct backups *ret,
-		     struct err *err);
-/* The first destination of that path, and that of the id; or NULL. */
+/* The first destination of that path, and that of the id, with its key; or
+ * NULL: a backup to it asks for the passphrase. */
 struct backup *backups_find(const struct backups *b, const char *path);
 struct backup *backups_find_id(const struct backups *b,
 			       const unsigned char id[KEYFILE_ID_LEN]);
@@ -79,10 +76,10 @@ int backups_remember(const struct state *state, const struct destination *d,
 /* Records whether the words of its recovery sheet have to be tried yet. */
 int backups_note_sheet(const struct state *state, struct backup *b,
 		       bool untried, struct err *err);
-/* Forgets all destinations of the path, and their keys; nothing in them
- * changes. Returns how many. */
-int backups_forget(const struct state *state, const char *path,
-		   struct err *err);
+/* Forgets those destinations that have the path, and their keys; nothing in
+ * them changes. */
+int backups_forget(const struct state *state, const struct backups *b,
+		   const char *path, struct err *err);
 
 /* Opens its directory in the state; a descriptor. */
 int backups_open_dir(const struct state *state,

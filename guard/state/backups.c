@@ -1,4 +1,4 @@
-#include "guard/retention/backups.h"
+#include "guard/state/backups.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,16 +18,14 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "guard/retention/settings.h"
-#include "guard/state/private_paths.h"
 #include "snapshot/store/hash.h"
 
-#define BACKUPS PRIVATE_PATHS_BACKUPS
+#define BACKUPS "backups"
 #define KEY "key"
 /* A check of the key follows it. */
 #define KEY_LEN (SEAL_KEY_LEN + 8)
-#define RECORD PRIVATE_PATHS_RECORD
-#define RECORD_KIND PRIVATE_PATHS_KIND
+#define RECORD "record"
+#define RECORD_KIND "backup"
 #define SUCCESS "success"
 #define UNSENT "unsent"
 #define TAKEN "taken"
@@ -82,6 +80,15 @@ static bool load_key(int dir, unsigned char ret[SEAL_KEY_LEN])
 	return true;
 }
 
+/* 0: there is no such file. */
+static int64_t load_mtime(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mtime
+								 : 0;
+}
+
 static void load_backup(int backups_fd, const char *name, struct backups *to)
 {
 	auto_close int dir = fd_open_dir(backups_fd, name);
@@ -89,25 +96,22 @@ static void load_backup(int backups_fd, const char *name, struct backups *to)
 	struct backup b = {0};
 	const char *path, *space;
 	struct err ignored;
-	struct stat st;
 
 	if (dir < 0 || !text_unhex(b.id, name, sizeof(b.id)) ||
-	    record_load(dir, RECORD, RECORD_KIND, 1, &r, &ignored) < 0 ||
-	    !load_key(dir, b.key))
+	    record_load(dir, RECORD, RECORD_KIND, 1, &r, &ignored) < 0)
 		return;
 	path = record_get(&r, "path");
 	space = record_get(&r, "space");
 	if (!path || path[0] != '/')
 		return;
 	b.path = mem_strdup(path);
+	b.has_key = load_key(dir, b.key);
 	(void)fd_slurp_at(dir, KEYFILE_NAME, KEYFILE_MAX, &b.keyfile, &ignored);
 	if (space && manifest_space_parse(space, b.space))
 		b.number = (uint64_t)record_get_int(&r, "number");
 	b.failure = mem_strdup(record_get(&r, "failure"));
-	if (fstatat(dir, SUCCESS, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		b.time = st.st_mtime;
-	if (fstatat(dir, UNSENT, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		b.unsent = st.st_mtime;
+	b.time = load_mtime(dir, SUCCESS);
+	b.unsent = load_mtime(dir, UNSENT);
 	b.untried = record_get(&r, "sheet") != NULL;
 	*VEC_ADD(to) = b;
 }
@@ -130,25 +134,6 @@ int backups_load(const struct state *state, struct backups *ret,
 	return 0;
 }
 
-int backups_load_all(const struct state *state, struct backups *ret,
-		     struct err *err)
-{
-	AUTO(settings) struct settings settings = {0};
-	struct err ignored;
-	char **name;
-
-	if (backups_load(state, ret, err) < 0)
-		return -err->num;
-	(void)settings_load(state, &settings, &ignored);
-	for (name = settings.backups; name && *name; name++) {
-		auto_free char *path = path_resolve(*name, &ignored);
-
-		if (path && !backups_find(ret, path))
-			*VEC_ADD(ret) = (struct backup){.path = TAKE(path)};
-	}
-	return 0;
-}
-
 struct backup *backups_find(const struct backups *b, const char *path)
 {
 	size_t i;
@@ -165,7 +150,8 @@ struct backup *backups_find_id(const struct backups *b,
 	size_t i;
 
 	for (i = 0; i < b->count; i++)
-		if (memcmp(b->items[i].id, id, KEYFILE_ID_LEN) == 0)
+		if (b->items[i].has_key &&
+		    memcmp(b->items[i].id, id, KEYFILE_ID_LEN) == 0)
 			return &b->items[i];
 	return NULL;
 }
@@ -192,21 +178,21 @@ static int read_one_keyfile(const struct destination *d, const char *name,
 int backups_read_keyfile(const struct destination *d, struct buf *ret,
 			 unsigned char ret_id[KEYFILE_ID_LEN], struct err *err)
 {
-	struct err second;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(keyfile_names); i++) {
-		struct err *e = i ? &second : err;
+		struct err why;
 
-		if (read_one_keyfile(d, keyfile_names[i], ret, ret_id, e) == 0)
+		if (read_one_keyfile(d, keyfile_names[i], ret, ret_id, &why) ==
+		    0)
 			return 0;
-		if (e->num == EPROTO)
+		/* The first one may be missing, and the second one damaged. */
+		if (i == 0 || err->num == ENOENT)
+			*err = why;
+		if (why.num == EPROTO)
 			break;
 	}
 	buf_clear(ret);
-	/* The first one may be missing, and the second one damaged. */
-	if (err->num == ENOENT && second.num != ENOENT)
-		*err = second;
 	return -err->num;
 }
 
@@ -326,24 +312,19 @@ int backups_note_sheet(const struct state *state, struct backup *b,
 	return dir < 0 ? dir : change_record(dir, values, err);
 }
 
-int backups_forget(const struct state *state, const char *path, struct err *err)
+int backups_forget(const struct state *state, const struct backups *b,
+		   const char *path, struct err *err)
 {
-	AUTO(backups) struct backups known = {0};
 	size_t i;
-	int count = 0;
 
-	if (backups_load(state, &known, err) < 0)
-		return -err->num;
-	for (i = 0; i < known.count; i++) {
-		auto_free char *name = backup_dir_name(known.items[i].id);
+	for (i = 0; i < b->count; i++) {
+		auto_free char *name = backup_dir_name(b->items[i].id);
 
-		if (strcmp(known.items[i].path, path) != 0)
-			continue;
-		if (dirtree_remove(state->fd, name, err) < 0)
+		if (strcmp(b->items[i].path, path) == 0 &&
+		    dirtree_remove(state->fd, name, err) < 0)
 			return err_context(err, "%s", state->path);
-		count++;
 	}
-	return count;
+	return 0;
 }
 
 /* --- one backup --- */
@@ -360,7 +341,7 @@ static struct backup *find_by_files(const struct backups *b,
 		auto_free char *space =
 			manifest_space_path(item->space, SEAL_ROOT);
 
-		if (item->number && item->keyfile.len &&
+		if (item->has_key && item->number && item->keyfile.len &&
 		    fd_exists(d->fd, space))
 			return item;
 	}
