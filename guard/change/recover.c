@@ -145,19 +145,16 @@ static int snapshot_after_action(struct context *c, struct project *p,
 {
 	auto_free char *reason = mem_printf("post-%s", a->kind);
 	AUTO(snapshot) struct snapshot now = {0};
-	char **seen = NULL;
+	AUTO(mem_list) char **seen = NULL;
 	int more;
 
 	do {
 		snapshot_free(&now);
 		if (project_inspect(c->store, p, reason, a->run_id, &now, err) <
-		    0) {
-			mem_list_free(&seen);
+		    0)
 			return -err->num;
-		}
 		more = list_unread(c, p, old, &now, &seen, err);
 	} while (more > 0);
-	mem_list_free(&seen);
 	if (more < 0)
 		return more;
 	*ret = TAKE(now);

@@ -10,28 +10,25 @@
 #include "base/path.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/from_copy.h"
-#include "snapshot/maintain/trash.h"
 
 /* Removes an empty store, which a command such as guard restore has created.
- * -EEXIST: it has snapshots. */
+ * -EEXIST: it has or had snapshots. */
 static int remove_empty_store(struct context *c, struct err *err)
 {
-	AUTO(trash_list) struct trash_list trash = {0};
-	auto_free uint64_t *seqs = NULL;
 	auto_close int lock = -1;
-	size_t count;
+	uint64_t newest;
 
 	if (!fd_exists(c->state.fd, "store"))
 		return 0;
 	lock = lock_take(c->state.fd, "store/lock", true, false, err);
 	if (lock < 0 || context_store(c, STORE_READ, err) < 0 ||
-	    catalog_list(c->store, &seqs, &count, err) < 0 ||
-	    trash_snapshots(c->store, &trash, err) < 0)
+	    catalog_newest(c->store, &newest, err) < 0)
 		return -err->num;
 	store_free(&c->store);
-	if (count || trash.count)
+	if (newest)
 		return fail(err, EEXIST,
-			    "%s has snapshots of this machine: guard restore "
+			    "%s has or had snapshots of this machine: guard "
+			    "restore "
 			    "--from DIR restores single files of a backup, "
 			    "and GUARD_HOME=/some/path guard recover DIR "
 			    "makes a store elsewhere",

@@ -251,7 +251,8 @@ static int skip_lost(struct restore *r, struct err *err)
 }
 
 /* After the failure `got`, if the store has lost a part of the targets: takes
- * that part out. True: the rest can be restored. */
+ * that part out. True: the rest can be restored. The execution finds lost
+ * content before it changes anything. */
 static bool leave_out_lost(struct restore *r, int got)
 {
 	struct err ignored;
@@ -264,26 +265,11 @@ static bool leave_out_lost(struct restore *r, int got)
 	return true;
 }
 
-/* The execution finds lost content before it changes anything. */
-static int execute_paths(struct restore *r, struct err *err)
-{
-	int got = restore_paths_execute(&r->in, err);
-
-	if (!leave_out_lost(r, got))
-		return got;
-	if (restore_paths_plan(&r->in, err) < 0 ||
-	    plan_summary_count(&r->in.change, &r->counts, err) < 0)
-		return -err->num;
-	return plan_print_blocks(&planned_root(r)->plan, NULL, NULL)
-		       ? got
-		       : restore_paths_execute(&r->in, err);
-}
-
 static int execute_restore(struct restore *r, struct err *err)
 {
 	AUTO(buf) struct buf sum = {0};
 
-	if (execute_paths(r, err) < 0)
+	if (restore_paths_execute(&r->in, err) < 0)
 		return -err->num;
 	r->done = true;
 	plan_summary_text(&r->counts, &sum);
@@ -373,7 +359,7 @@ static int restore_to(struct restore *r, struct err *err)
 	plan_print_choices(&planned_root(r)->plan);
 	if (plan_print_blocks(&planned_root(r)->plan, NULL, REFUSED))
 		return STATUS_REFUSED;
-	if (execute_paths(r, err) < 0)
+	if (restore_paths_execute(&r->in, err) < 0)
 		return -err->num;
 	r->done = true;
 	output_print("restored into %s", text_quote(dir));

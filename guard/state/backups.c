@@ -30,7 +30,6 @@
 #define UNSENT "unsent"
 #define TAKEN "taken"
 #define TAKEN_MAX ((size_t)256 << 20)
-#define LOCK "sending"
 /* Two slots are less than 1 KiB. */
 #define KEYFILE_MAX ((size_t)64 << 10)
 
@@ -386,7 +385,7 @@ void backups_note_failure(const struct state *state, const struct backup *b,
 	struct err ignored;
 	auto_close int dir = backups_open_dir(state, b->id, &ignored);
 	auto_close int lock =
-		dir < 0 ? -1 : lock_take(dir, LOCK, true, false, &ignored);
+		dir < 0 ? -1 : lock_take(dir, PUSH_LOCK, true, false, &ignored);
 
 	/* A backup that is running notes its own end. */
 	if (lock >= 0)
@@ -550,10 +549,7 @@ int backups_send(const struct state *state, struct backup *b,
 	options.home = state->home;
 	options.state_fd = state->fd;
 	options.space = b->number ? b->space : NULL;
-	lock = lock_take(dir, LOCK, true, false, err);
-	if (lock == -EWOULDBLOCK)
-		return fail(err, EBUSY, "%s: another backup is running",
-			    text_quote(d->path));
+	lock = push_lock(dir, d, err);
 	if (lock < 0)
 		return lock;
 	/* guard-copy may have been lost there. */

@@ -16,7 +16,6 @@
  *				each; missing after a backup without it
  *	backups/<id>/unsent	the other ones, while it runs and if it failed;
  *				its mtime is when the command began
- *	backups/<id>/sending	lock file of a running backup
  *
  * and the files of push_store(). Several destinations may have one path: disks
  * that are mounted there by turns.

@@ -23,8 +23,7 @@ static bool is_own_name(const char *name)
 static void add_destination_paths(const char *path, const char *project,
 				  char ***paths)
 {
-	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-					       O_NONBLOCK | O_CLOEXEC);
+	auto_close int fd = fd_open_dir(AT_FDCWD, path);
 	AUTO(dirlist) struct dirlist list = {0};
 	AUTO(mem_list) char **own = NULL;
 	struct err ignored;

@@ -922,7 +922,7 @@ static int push_missing(struct push *p, struct err *err)
 
 int push_lock(int local_fd, const struct destination *d, struct err *err)
 {
-	int lock = lock_take(local_fd, "lock", true, false, err);
+	int lock = lock_take(local_fd, PUSH_LOCK, true, false, err);
 
 	return lock == -EWOULDBLOCK
 		       ? fail(err, EBUSY,
@@ -947,14 +947,11 @@ int push_store(struct store *s, struct destination *d,
 		.local_fd = local_fd,
 		.list_fd = -1,
 	};
-	auto_close int lock = push_lock(local_fd, d, err);
-	auto_close int store_lock = -1;
+	auto_close int store_lock =
+		lock_take(store_root_fd(s), "lock", false, true, err);
 	uint64_t times = 0;
 
 	*ret = (struct push_result){0};
-	if (lock < 0)
-		return lock;
-	store_lock = lock_take(store_root_fd(s), "lock", false, true, err);
 	if (store_lock < 0 || catalog_newest(s, &p.newest, err) < 0 ||
 	    find_place(&p, err) < 0 || hash_times(&p, &times, err) < 0)
 		return -err->num;

@@ -44,8 +44,9 @@ struct push_result {
 	uint64_t bytes; /* written; with dry_run: of the store, to send */
 };
 
-/* Locks the directory `local` against other backups and prunes of it. Returns a
- * descriptor; -EBUSY. */
+/* Locks the directory `local`, by a file of this name, against other backups
+ * and prunes of it. Returns a descriptor; -EBUSY. */
+#define PUSH_LOCK "lock"
 int push_lock(int local_fd, const struct destination *d, struct err *err);
 
 /* The newest manifest that this machine wrote; number 0: unknown. */
@@ -55,8 +56,8 @@ void push_read_last(int local_fd, struct manifest_name *ret);
  * content the next backup sends again. */
 int push_note_damaged(int local_fd, const struct names *files, struct err *err);
 
-/* s: open for reading or writing; a prune waits meanwhile. -EBUSY: another
- * backup of this store to this destination is running. */
+/* s: open for reading or writing; a prune of it waits meanwhile. The caller has
+ * the lock of `local`. */
 int push_store(struct store *s, struct destination *d,
 	       const unsigned char key[SEAL_KEY_LEN], int local_fd,
 	       const struct push_options *o, struct push_result *ret,

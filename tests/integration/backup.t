@@ -332,7 +332,7 @@ says "$out" 'its files wait for backup-command, which began 3 h ago'
 guard doctor >"$out" 2>&1
 says "$out" 'its files wait for backup-command, which began 3 h ago'
 gives 1 'meanwhile no other backup begins' guard backup
-says "$err" 'another backup is running'
+says "$err" "another backup to '$usb' is running"
 guard status >"$out" 2>&1
 says "$out" 'its files wait for backup-command, which began 3 h ago'
 echo >"$T/gate"
