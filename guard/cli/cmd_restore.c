@@ -212,41 +212,32 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 	return plan_summary_ask(&r->counts, NULL, where, r->o->yes);
 }
 
-static void sort_lost(struct restore *r, struct restore_target *t)
-{
-	size_t i;
-
-	VEC_SORT(&t->lost, sorted_compare_texts);
-	for (i = 0; i < t->lost.count; i++)
-		*VEC_ADD(&r->lost) =
-			path_join(t->snapshot.root_path, t->lost.items[i]);
-}
-
-/* False: no target is left. */
-static bool drop_lost_targets(struct restore *r)
-{
-	sources_skip_lost(&r->found);
-	r->in.count = r->found.count;
-	return r->in.count;
-}
-
-/* Takes lost files and directories out of the targets. */
-static int skip_lost(struct restore *r, struct err *err)
+/* Stores the targets again, those of a backup in the user's own store, without
+ * files and directories that are lost. None may be left. */
+static int copy_targets(struct restore *r, bool of_backup, struct err *err)
 {
 	struct store *store = r->in.c->store;
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < r->found.count; i++) {
 		struct restore_target *t = &r->found.items[i];
 		AUTO(entry) struct entry e = {0};
 
-		if (transfer_entry(store, store, t->path, &t->entry, add_lost,
-				   &t->lost, &e, err) < 0)
+		if ((of_backup ? from_copy_import(&r->from, t, add_lost,
+						  &t->lost, &e, err)
+			       : transfer_entry(store, store, t->path,
+						&t->entry, add_lost, &t->lost,
+						&e, err)) < 0)
 			return -err->num;
 		entry_free(&t->entry);
 		t->entry = TAKE(e);
-		sort_lost(r, t);
+		VEC_SORT(&t->lost, sorted_compare_texts);
+		for (k = 0; k < t->lost.count; k++)
+			*VEC_ADD(&r->lost) = path_join(t->snapshot.root_path,
+						       t->lost.items[k]);
 	}
+	sources_skip_lost(&r->found);
+	r->in.count = r->found.count;
 	return store_flush(store, err);
 }
 
@@ -258,8 +249,8 @@ static bool leave_out_lost(struct restore *r, int got)
 	struct err ignored;
 
 	if (r->lost.count || (got != -EBADMSG && got != -ENOENT) ||
-	    skip_lost(r, &ignored) < 0 || !r->lost.count ||
-	    !drop_lost_targets(r))
+	    copy_targets(r, false, &ignored) < 0 || !r->lost.count ||
+	    !r->in.count)
 		return false;
 	restore_paths_free(&r->in);
 	return true;
@@ -404,22 +395,16 @@ static int suggest_command(struct context *c, const char *arg, struct err *err)
 /* From here on, the sources are in the user's own store. */
 static int import_sources(struct restore *r, struct err *err)
 {
-	size_t i;
+	int got;
 
 	r->found.c = r->in.c;
 	r->found.store = r->in.c->store;
 	progress_start("read");
-	for (i = 0; i < r->found.count; i++) {
-		struct restore_target *t = &r->found.items[i];
-
-		if (from_copy_import(&r->from, t, add_lost, &t->lost, err) < 0)
-			return -err->num;
-		sort_lost(r, t);
-	}
+	got = copy_targets(r, true, err);
 	progress_end();
-	if (!drop_lost_targets(r))
-		return fail(err, EIO, "the backup has lost all of it");
-	return store_flush(r->found.store, err);
+	return got < 0 || r->in.count
+		       ? got
+		       : fail(err, EIO, "the backup has lost all of it");
 }
 
 static int restore(struct restore *r, int count, char **argv, struct err *err)

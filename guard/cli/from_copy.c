@@ -242,7 +242,8 @@ static int import_path(struct import *x, const char *path, bool above,
 }
 
 int from_copy_import(struct from_copy *f, struct restore_target *t,
-		     transfer_lost *lost, void *arg, struct err *err)
+		     transfer_lost *lost, void *arg, struct entry *ret,
+		     struct err *err)
 {
 	struct snapshot *s = &t->snapshot;
 	size_t stem = unit_stem(t->path);
@@ -276,11 +277,10 @@ int from_copy_import(struct from_copy *f, struct restore_target *t,
 		return -err->num;
 	entry_free(&s->root);
 	s->root = root;
-	entry_free(&t->entry);
 	free(s->message);
 	s->message = mem_printf("%s:%" PRIu64, f->destination.path, s->seq);
 	s->seq = 0;
-	return tree_lookup(f->c->store, &s->root, t->path, &t->entry, err);
+	return tree_lookup(f->c->store, &s->root, t->path, ret, err);
 }
 
 void from_copy_fault(void *unused, const char *object, const char *what,

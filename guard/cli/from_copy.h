@@ -64,10 +64,11 @@ int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 int from_copy_view(struct from_copy *f, struct context *c,
 		   const struct options *o, struct err *err);
 /* Stores what a restore of the target needs in the user's own store, and makes
- * the target one of a partial snapshot there; lost and arg as in
- * transfer_entry(). Not flushed. */
+ * the target's snapshot a partial one there; lost and arg as in
+ * transfer_entry(). *ret: its entry there, to free. Not flushed. */
 int from_copy_import(struct from_copy *f, struct restore_target *t,
-		     transfer_lost *lost, void *arg, struct err *err);
+		     transfer_lost *lost, void *arg, struct entry *ret,
+		     struct err *err);
 /* "plain", "append-only" or "locked", a colon, and the meaning of the word. */
 const char *from_copy_promise_text(enum destination_promise promise);
 /* Prints a damage: a copy_fault. */
