@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,8 +6,8 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/from_copy.h"
 #include "guard/cli/passphrase.h"
-#include "guard/state/backups.h"
 #include "guard/retention/settings.h"
+#include "guard/state/backups.h"
 #include "guard/state/background.h"
 #include "snapshot/backup/copy_prune.h"
 
@@ -27,7 +26,7 @@ struct backup_command {
 	struct buf keyfile;
 	struct backup *b; /* in known */
 	char words[KEYFILE_WORDS_LEN]; /* of a new recovery sheet, or "" */
-	const char *promise; /* with words */
+	const char *promise; /* of a new destination, or NULL */
 };
 
 static void close_destination(struct backup_command *x)
@@ -36,6 +35,7 @@ static void close_destination(struct backup_command *x)
 	buf_free(&x->keyfile);
 	x->b = NULL;
 	x->words[0] = '\0';
+	x->promise = NULL;
 }
 
 static int open_destination(struct backup_command *x, const char *path,
@@ -246,7 +246,6 @@ static void report_backup(struct backup_command *x, const struct push_result *r,
 			  const char *error)
 {
 	const char *path = text_quote(x->d.path);
-	const char *promise = *x->words ? x->promise : NULL;
 	bool dry = x->o->dry_run;
 	json_t *object;
 
@@ -257,8 +256,8 @@ static void report_backup(struct backup_command *x, const struct push_result *r,
 		jsonout_number(object, "snapshots", r->snapshots);
 		jsonout_number(object, "files", r->files);
 		jsonout_number(object, "bytes", r->bytes);
-		if (promise)
-			jsonout_text(object, "protection", promise);
+		if (x->promise)
+			jsonout_text(object, "protection", x->promise);
 		if (error)
 			jsonout_text(object, "error", error);
 		return;
@@ -275,8 +274,8 @@ static void report_backup(struct backup_command *x, const struct push_result *r,
 			     r->number, path,
 			     text_count(r->snapshots, "snapshot"),
 			     text_count(r->files, "file"), text_size(r->bytes));
-	if (promise)
-		output_print("%s", promise);
+	if (x->promise)
+		output_print("%s", x->promise);
 }
 
 static bool is_on_store_disk(const struct backup_command *x)

@@ -223,11 +223,11 @@ static int copy_targets(struct restore *r, bool of_backup, struct err *err)
 		struct restore_target *t = &r->found.items[i];
 		AUTO(entry) struct entry e = {0};
 
-		if ((of_backup ? from_copy_import(&r->from, t, add_lost,
-						  &t->lost, &e, err)
-			       : transfer_entry(store, store, t->path,
-						&t->entry, add_lost, &t->lost,
-						&e, err)) < 0)
+		if ((of_backup
+			     ? from_copy_import(&r->from, t, add_lost, &t->lost,
+						&e, err)
+			     : transfer_entry(store, store, t->path, &t->entry,
+					      add_lost, &t->lost, &e, err)) < 0)
 			return -err->num;
 		entry_free(&t->entry);
 		t->entry = TAKE(e);

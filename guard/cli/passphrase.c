@@ -39,20 +39,19 @@ static char *take_first_line(char *bytes, size_t len)
 	return line;
 }
 
-/* Without blanks at both ends; a character is one byte at least. */
 static int check_new_passphrase(const char *text, struct err *err)
 {
-	auto_free char *trimmed = text_trim(text, strlen(text));
-	size_t count = 0, i;
+	size_t count = 0;
 
-	for (i = 0; trimmed[i]; i++)
-		count += ((unsigned char)trimmed[i] & 0xc0) != 0x80;
-	explicit_bzero(trimmed, i);
+	/* A byte 10xxxxxx continues a character of UTF-8. */
+	for (; *text; text++)
+		count += *text != ' ' && *text != '\t' &&
+			 ((unsigned char)*text & 0xc0) != 0x80;
 	return count >= LENGTH_MIN
 		       ? 0
 		       : fail(err, EINVAL,
 			      "the passphrase is too short: choose one of at "
-			      "least %d characters",
+			      "least %d characters besides blanks",
 			      LENGTH_MIN);
 }
 
