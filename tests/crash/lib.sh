@@ -158,7 +158,7 @@ crash_put_aside() {
 		"$state"/runs/closed/*/*work/*/work "$state"/trash/*/*work/*/work 2>/dev/null
 	chmod -R u+rwx "$state"/workspaces/*/caches/work 2>/dev/null
 	cp -a "$HOME/project" "$T/$1/project"
-	cp -a "$state" "$T/$1/state"
+	copy_state "$state" "$T/$1/state"
 }
 
 crash_put_back() {
@@ -167,7 +167,7 @@ crash_put_back() {
 	chmod -R u+rwX "$HOME/project" "$state"
 	find "$HOME/project" -mindepth 1 -delete
 	find "$state" -mindepth 1 -delete
-	cp -a "$T/$1/state/." "$state/"
+	copy_state "$T/$1/state" "$state"
 	cp -a "$T/$1/project/." "$HOME/project/"
 	# The copy of a layer is younger than the end of its run.
 	find "$state/runs" "$state/trash" -mindepth 2 -maxdepth 2 \

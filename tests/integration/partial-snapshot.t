@@ -50,7 +50,7 @@ put_aside() {
 	mkdir "$T/aside"
 	cp -a "$HOME/project/w" "$T/aside/w"
 	chmod -R u+rwX "$state" 2>/dev/null
-	cp -a "$state" "$T/aside/state"
+	copy_state "$state" "$T/aside/state"
 }
 
 put_back() {
@@ -58,7 +58,7 @@ put_back() {
 	cd / || exit 99
 	chmod -R u+rwX "$HOME/project/w" "$state"
 	find "$HOME/project/w" "$state" -mindepth 1 -delete
-	cp -a "$T/aside/state/." "$state/"
+	copy_state "$T/aside/state" "$state"
 	cp -a "$T/aside/w/." "$HOME/project/w/"
 	cd "$HOME/project/w" || exit 99
 }

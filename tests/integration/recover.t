@@ -131,7 +131,7 @@ gives 0 'the recovered machine backs up without a passphrase' \
 	on a guard backup "$D"
 is "$(find "$D" -maxdepth 1 -type d -name '*-*' | wc -l)" 1 \
 	'it goes on with the backups that were recovered'
-cp -a "$state" "$T/old"
+copy_state "$state" "$T/old"
 gives 0 'the old machine, which was not lost after all, backs up, too' \
 	env GUARD_HOME="$T/old" guard backup "$D"
 is "$(find "$D" -maxdepth 1 -type d -name '*-*' | wc -l)" 2 \
@@ -409,7 +409,7 @@ gives 0 'restore --from takes the store of this machine' \
 gives 0 'restore --from takes the named store' \
 	guard restore -y --from "$D" --machine "$theirs" --to "$T/o" \
 	"$T/m/home/notes/file"
-cp -a "$T/m" "$T/clone"
+copy_state "$T/m/state" "$T/clone/state"
 echo mine >"$T/m/home/notes/file"
 echo clone >"$T/m/home/notes/clone"
 on m guard snapshot -q "$T/m/home/notes" >/dev/null
@@ -459,7 +459,9 @@ on one guard snapshot -q "$T/one/home/notes" >/dev/null
 gives 0 'a machine with a clone backs up' \
 	on one guard backup --passphrase-file "$T/pass" "$T/fork"
 use_words "$out"
-cp -a "$T/one" "$T/two"
+mkdir "$T/two"
+cp -a "$T/one/home" "$T/two"
+copy_state "$T/one/state" "$T/two/state"
 gives 0 'the original of the clone backs up' fork one
 chains=$(echo "$T/fork/"*-*/c)
 mkdir "$T/hidden2"

@@ -113,7 +113,7 @@ origin() {
 first=$(origin "$state")
 is "$(printf %s "$first" | wc -c)" 32 'a snapshot has an origin'
 is "$(origin "$state")" "$first" 'the next one has the same'
-cp -a "$state" "$T/copy"
+copy_state "$state" "$T/copy"
 other=$(origin "$T/copy")
 ok 'a copied store has another one' \
 	test -n "$other" -a "$other" != "$first"

@@ -31,14 +31,14 @@ guard status >/dev/null || exit 99
 guard list >/dev/null || exit 99
 guard prune -q -y >/dev/null || exit 99
 settle
-cp -a "$state" "$T/state" || exit 99
+copy_state "$state" "$T/state" || exit 99
 cp -a "$HOME/project" "$T/project" || exit 99
 
 fresh() {
 	settle
 	chmod -R u+rwX "$state" 2>/dev/null
 	rm -rf "$state"
-	cp -a "$T/state" "$state" || exit 99
+	copy_state "$T/state" "$state" || exit 99
 	find . -mindepth 1 -delete
 	cp -a "$T/project/." . || exit 99
 }
