@@ -280,7 +280,10 @@ guard run -q --ro "$T/go" -- sh -c \
 	'echo 1 >~/.cache/tool/first; echo >go; read x <"$1"' - "$T/go" \
 	>"$T/first" 2>&1 &
 run=$!
-until ls "$state"/runs/*/upper/go >/dev/null 2>&1; do sleep 0.02; done
+until ls "$state"/runs/*/upper/go >/dev/null 2>&1; do
+	kill -0 "$run" || break
+	sleep 0.02
+done
 gives 0 'a second run of a project has no persistent cache' \
 	guard run -- sh -c 'ls ~/.cache/tool'
 says "$err" 'another run of this project uses the kept caches'

@@ -200,7 +200,7 @@ guard run -q -- sh -c 'git commit -q --allow-empty -m live
 	touch ready; sleep 1000' >"$T/x" 2>&1 &
 until run=$(newest) && [ "$run" ] &&
 	guard exec "$run" -- test -e ready 2>"$T/x"; do
-	:
+	kill -0 $! || break
 done
 gives 1 'a live run is refused' guard apply -y --commits "$run"
 says "$err" 'still running'

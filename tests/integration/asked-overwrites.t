@@ -50,7 +50,9 @@ all_kept 'a continued run' guard run -q --continue first --
 mkfifo "$T/end"
 guard run -q --name live -- sh -c 'touch begun; cat' <"$T/end" >/dev/null &
 exec 7>"$T/end"
-until ls "$state"/runs/*/upper/begun >/dev/null 2>&1; do :; done
+until ls "$state"/runs/*/upper/begun >/dev/null 2>&1; do
+	kill -0 $! || break
+done
 gives 0 'guard exec makes a call' timeout 60 "$overwriter" hold \
 	"$state/runs/*/upper" guard exec live -- "$overwriter" calls truncate
 is "$(cat "$out")" 'truncate 0 kept' 'guard exec: the earlier content is kept'

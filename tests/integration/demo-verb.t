@@ -63,10 +63,14 @@ for signal in INT TERM HUP; do
 		'echo $$; exec guard demo' /dev/null \
 		<>"$T/$signal" >"$T/shown" 2>&1 &
 	demo=$!
-	until grep -q 'oneline --all' "$T/shown"; do :; done
+	until grep -q 'oneline --all' "$T/shown"; do
+		kill -0 $demo || break
+	done
 	pid=$(head -n 1 "$T/shown" | tr -d '\r')
 	# A signal just before the shell reads waits for the next key.
-	until grep -q '^State:.S' "/proc/$pid/status"; do :; done
+	until grep -q '^State:.S' "/proc/$pid/status"; do
+		kill -0 "$pid" || break
+	done
 	kill -s $signal -- "-$pid"
 	timeout 60 tail -s 0.02 --pid="$demo" -f /dev/null
 	removed "SIG$signal at a question ends demo and removes its directory"
@@ -75,7 +79,7 @@ done
 env --default-signal=INT setsid --wait sh -c 'echo $$ >"$1"; exec guard demo' sh "$T/pid" \
 	>"$T/shown" 2>&1 </dev/null &
 demo=$!
-until grep -q 'cd chapters' "$T/shown"; do :; done
+until grep -q 'cd chapters' "$T/shown"; do kill -0 $demo || break; done
 kill -s INT -- "-$(cat "$T/pid")"
 wait $demo
 is $? 130 'SIGINT during a run ends demo with 130'

@@ -80,7 +80,10 @@ guard discard -q -y rw
 layers before
 guard exec --all try-1 -- sh -c 'echo x >file; sleep 60' >/dev/null 2>&1 &
 killed=$!
-until ls -d "$state"/runs/*/copy-*/upper-* >/dev/null 2>&1; do sleep 0.02; done
+until ls -d "$state"/runs/*/copy-*/upper-* >/dev/null 2>&1; do
+	kill -0 "$killed" || break
+	sleep 0.02
+done
 kill -9 "$killed"
 wait "$killed" 2>/dev/null
 layers after

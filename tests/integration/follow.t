@@ -16,6 +16,7 @@ guard snapshot -q
 
 # begin NAME: a run that executes the lines from the gate
 begin() {
+	: >"$T/err" # what the follower before has said
 	guard run --name "$1" --rw "$HOME/gate" -- sh -c '
 		cat seen missing 2>/dev/null; : >ready
 		while :; do read -r line <~/gate/go && eval "$line"; done' \

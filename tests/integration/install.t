@@ -97,7 +97,7 @@ gives 1 'purge --everything with another word is refused' \
 	answers 'purge --everything' purge
 mkfifo "$T/go"
 guard run -q -- sh -c 'read line' <>"$T/go" >"$T/live" 2>&1 &
-until guard status --porcelain | grep -q running; do :; done
+until guard status --porcelain | grep -q running; do kill -0 $! || break; done
 gives 1 'purge --everything is refused while a run is live' \
 	guard purge --everything --confirm "$state"
 says "$err" 'is still running'

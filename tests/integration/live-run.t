@@ -244,7 +244,7 @@ two=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
 flock "$state/runs/$one/base.lock" sh -c 'echo held; read -r go' \
 	<"$T/hold" >"$T/held" &
 exec 4>"$T/hold"
-until [ -s "$T/held" ]; do :; done
+until [ -s "$T/held" ]; do kill -0 $! || break; done
 mv "$state/runs/$one/base" "$T/base"
 inode=$(stat -c %i "$state/runs/$one/base.lock")
 # apply_waiting: starts an apply, pid $applying, and returns when it waits for
@@ -322,7 +322,9 @@ for limit in '' --memory=512M; do
 		${limit:+"$limit"}
 	sleeper=
 	until sleeper=$(sed -n 's/^\([0-9]*\) .*) T .*/\1/p' \
-		/proc/[0-9]*/stat) && [ "$sleeper" ]; do :; done
+		/proc/[0-9]*/stat) && [ "$sleeper" ]; do
+		kill -0 "$guard" || break
+	done
 	init=$(sed -n 's/^init=\([0-9]*\) .*/\1/p' "$state/runs/$run/record")
 	points='1 2 4 6'
 	! grep -q /guard- "/proc/$init/cgroup" || points=

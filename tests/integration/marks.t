@@ -160,6 +160,7 @@ for name in left right; do
 done
 until [ "$(guard status -q | wc -l)" = 2 ] &&
 	[ "$(guard status --porcelain | grep -c running)" = 2 ]; do
+	kill -0 $! || break
 	sleep 0.05
 done
 gives 4 'a mark for one of two runs' guard mark 'some words'

@@ -301,7 +301,7 @@ mkfifo "$T/go"
 guard run -q --name live -- sh -c 'echo one >a.c; sleep 0.4; echo two >a.c
 	guard mark two; sleep 0.3; read -r line' <"$T/go" 2>"$T/live.err" &
 exec 5>"$T/go"
-until guard log live 2>/dev/null | grep -q ' two$'; do :; done
+until guard log live 2>/dev/null | grep -q ' two$'; do kill -0 $! || break; done
 gives 0 'a moment of a live run' guard show live@start:a.c
 gives 0 'a standing file of a live run' guard show live@now:a.c
 is "$(cat "$out")" two 'is read'

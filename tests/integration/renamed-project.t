@@ -260,7 +260,7 @@ mkfifo "$T/fifo"
 guard run -q --name live -- sh -c 'echo started; read -r x; echo late >n' \
 	<"$T/fifo" >"$T/log" 2>&1 &
 exec 3>"$T/fifo"
-until grep -qs started "$T/log"; do :; done
+until grep -qs started "$T/log"; do kill -0 $! || break; done
 mv "$work/p" "$work/q" && cd "$work/q" || exit 99
 gives 0 'a run that is going on is not taken over' guard status
 says "$err" 'run live is still going on in it'

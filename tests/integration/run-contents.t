@@ -19,6 +19,7 @@ rewrite() {
 	rm "$T/go"
 	rundir=
 	until [ -d "$rundir/timeline/spool" ]; do
+		kill -0 $run || return 1
 		rundir=$(echo "$state"/runs/*-*)
 		sleep 0.02
 	done

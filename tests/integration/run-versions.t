@@ -115,11 +115,17 @@ tell 'echo one >one; echo two >two; echo three >three'
 held one two three
 before=$(live_worker)
 kill -KILL "$before"
-until after=$(live_worker) && [ "$after" != "$before" ]; do sleep 0.02; done
+until after=$(live_worker) && [ "$after" != "$before" ]; do
+	kill -0 $run || break
+	sleep 0.02
+done
 held one two three
 tell 'echo ONE >one; rm two'
 echo two >"$T/wanted"
-until "$check" has "$(run_dir)" "$T/wanted" >/dev/null; do sleep 0.02; done
+until "$check" has "$(run_dir)" "$T/wanted" >/dev/null; do
+	kill -0 $run || break
+	sleep 0.02
+done
 kill -STOP "$after"
 began=$(date +%s%N)
 tell 'echo THREE >three'

@@ -109,7 +109,7 @@ mkfifo "$T/go"
 	read -r _ <"$T/go"
 ) &
 holder=$!
-while [ ! -e "$T/locked" ]; do :; done
+while [ ! -e "$T/locked" ]; do kill -0 "$holder" || break; done
 guard prune -y >"$out" 2>"$T/waiting" &
 pruner=$!
 while ! grep -q 'waiting' "$T/waiting"; do
