@@ -10,8 +10,8 @@ make_home
 cd "$HOME/project" || exit 99
 usb=$HOME/usb
 pass=$T/pass
-printf 'correct horse\nsecond line\n' >"$pass"
-mkdir "$usb" "$T/other"
+printf 'a long passphrase\nsecond line\n' >"$pass"
+mkdir "$usb"
 
 # files DIR: all files there, with their times
 files() {
@@ -88,13 +88,34 @@ words=$(sheet "$out")
 is "$(echo "$words" | wc -w)" 9 'the recovery sheet has nine words'
 ok 'and the number of the backup' grep -q '^	backup  *1, ' "$out"
 id=$(sed -n 's/^\tdestination *//p' "$out")
-gives 1 'a wrong passphrase for a known destination is an error' \
-	guard backup "$usb" --passphrase-file "$T/short"
-says "$err" 'wrong passphrase'
 is "$(stat -c %a "$state/backups/$id/key")" 400 'only the user reads the key'
 # shellcheck disable=SC2086 # words
 no 'neither key nor words are in the destination' \
 	grep -rqF -e "$(cat "$pass")" -e "${words%% *}" "$usb"
+other() {
+	GUARD_HOME=$T/state2 guard "$@"
+}
+other snapshot -q >"$T/seq"
+echo "$words" | tr 'a-z ' 'A-Z-' >"$T/words"
+gives 0 'the words of the sheet open the destination on another machine' \
+	other backup "$usb" --passphrase-file "$T/words"
+says "$err" 'backup 1 in'
+silent "$out" words
+gives 0 'and so does the passphrase' env GUARD_HOME="$T/state3" \
+	guard verify "$usb" --passphrase-file "$pass"
+
+# --- a destination with a key that takes no time ---
+guard backup --forget "$usb" 2>"$T/said"
+rm -rf "$usb"
+destination 1 "$usb"
+gives 0 'a destination that another machine has made' \
+	guard backup "$usb" --passphrase-file "$pass"
+silent "$out" words
+id=$(ls "$state/backups")
+ok 'keeps its id' grep -qx "id=$id" "$usb/guard-copy"
+gives 1 'a wrong passphrase for a known destination is an error' \
+	guard backup "$usb" --passphrase-file "$T/short"
+says "$err" 'wrong passphrase'
 files "$usb" >"$T/before"
 gives 0 'a backup of nothing new asks nothing' guard backup "$usb"
 says "$err" "'$usb' has everything: backup 1"
@@ -111,19 +132,12 @@ is "$(files "$usb" | LC_ALL=C comm -13 - "$T/before")" '' \
 	'and no older file changed'
 
 # --- another machine ---
-other() {
-	GUARD_HOME=$T/state2 guard "$@"
-}
-other snapshot -q >"$T/seq"
 echo wrong >"$T/wrong"
 gives 1 'another machine needs the right passphrase' \
 	other backup "$usb" --passphrase-file "$T/wrong"
 says "$err" "'$usb': "
-echo "$words" | tr 'a-z ' 'A-Z-' >"$T/words"
-gives 0 'the words of the sheet open the destination' \
-	other backup "$usb" --passphrase-file "$T/words"
-says "$err" 'backup 1 in'
-silent "$out" words
+gives 0 'which opens the destination' \
+	other backup "$usb" --passphrase-file "$pass"
 is "$(find "$usb" -maxdepth 1 -type d -name '*-*' | wc -l)" 2 \
 	'each machine has its own directory'
 
@@ -146,6 +160,7 @@ ok '... beside the intact one' cmp "$T/healed/random300000" random300000
 rm random*
 
 # --- two destinations, and destinations that fail ---
+destination 2 "$T/other"
 gives 0 'a second destination' \
 	guard backup "$T/other" --passphrase-file "$pass"
 change three
@@ -216,6 +231,7 @@ gives 1 'a full destination fails' \
 says "$err" 'No space left on device'
 silent "$err" 'guard prune --trash'
 rm /small/fill
+destination 3 /small/usb
 gives 0 'the next backup continues' \
 	guard backup /small/usb --passphrase-file "$pass"
 is "$(find /small/usb -name '*.tmp-*')" '' 'no temporary file is left'
@@ -224,7 +240,7 @@ gives 0 'a second backup to a small disk' guard backup /small/usb
 head -c 170000000 /dev/zero >/small/fill 2>"$T/full"
 cat >"$T/script" <<END
 < passphrase, or words
-> correct horse\r
+> a long passphrase\r
 < No space left on device
 < delete them for good?
 > y\r
@@ -257,7 +273,7 @@ ok 'by the passphrase' cmp "$T/key" "$state/backups/$id/key"
 # --- forget ---
 gives 0 '--forget -n changes nothing' guard backup -n --forget /small/usb
 gives 0 '--forget forgets a destination' guard backup --forget /small/usb
-mkdir "$T/bare"
+destination 3 "$T/bare"
 ok 'a destination' guard backup "$T/bare" --passphrase-file "$pass"
 chmod u+w "$T/bare"/guard-copy*
 rm "$T/bare"/guard-copy*
@@ -422,7 +438,9 @@ rm "$state/config"
 
 # Of a destination in a project guard's own files are in no snapshot; one around
 # a project, or with files of the user, masks only guard's own files.
-mkdir "$HOME/project/copies" "$T/around" "$T/around/notes"
+destination 2 "$HOME/project/copies"
+destination 3 "$T/around"
+mkdir "$T/around/notes"
 ok 'a destination in the project' \
 	guard backup "$HOME/project/copies" --passphrase-file "$pass"
 guard snapshot -q >"$T/seq"
@@ -476,7 +494,7 @@ cat >"$T/script" <<END
 > wrong\r
 < passphrase, or words
 ! wrong
-> correct horse\r
+> a long passphrase\r
 < would be deleted
 < delete them for good?
 > y\r
@@ -488,9 +506,10 @@ gives 0 '--prune deletes with the passphrase' "$tools/pty" "$T/script" \
 ok 'old backups are deleted' test "$(backups_in "$usb/$space")" -lt "$before"
 gives 0 'later backups work' guard backup
 
-# --- the terminal ---
+# --- the terminal: the same for each user ---
+[ "$me" != root ] || finish
 mkdir "$T/typed"
-mkfifo "$T/typing"
+mkfifo "$T/typing" "$T/printed"
 {
 	cat <<END
 < new passphrase
@@ -506,12 +525,16 @@ END
 	printf '> hidden words\\r\n'
 	echo '< no words of a recovery sheet'
 	echo '< type the words of the recovery sheet'
-	until grep -q '^	backup' "$T/sheet" 2>"$T/said"; do :; done
-	printf '> %s\\r\n' "$(sheet "$T/sheet")"
+	while read -r name rest; do
+		[ "$name" != words ] || words=$rest
+		[ "$name" != backup ] || break
+	done <&5
+	printf '> %s\\r\n' "$words"
 	printf '< the recovery sheet opens the backups\nend 0\n'
-} >"$T/typing" &
+} 5<>"$T/printed" >"$T/typing" &
 gives 0 'passphrase and words are typed' "$tools/pty" "$T/typing" \
-	sh -c "guard backup '$T/typed' >'$T/sheet'"
+	sh -c "guard backup '$T/typed' >'$T/printed'"
+kill $! 2>"$T/said"
 wait
 mkdir "$T/later"
 cat >"$T/script" <<END

@@ -9,7 +9,7 @@
 . "${0%/*}/../lib/tap.sh"
 
 page=/opt/guard/docs/backup.md
-echo 'a passphrase' >"$T/passphrase"
+echo 'a long passphrase' >"$T/passphrase"
 RCLONE_CONFIG=$T/rclone.conf
 PYTHONDONTWRITEBYTECODE=1
 export RCLONE_CONFIG PYTHONDONTWRITEBYTECODE
@@ -88,9 +88,10 @@ lose() {
 }
 
 # carried TITLE DIR [SERVER]: the whole recipe, and the machine that comes
-# after.
+# after. Only the disk gets a new key.
 carried() {
 	work
+	[ "$1" = 'A USB disk' ] || destination 1 "$2"
 	[ -z "${3:-}" ] || gives 0 "$1: the other side is set up" \
 		play "$1" 'sh server'
 	gives 0 "$1: the commands of the page work" play "$1" sh
@@ -125,7 +126,7 @@ carried() {
 # 20 MB to the directory REMOTE; the second time together with guard.
 interrupted() {
 	work
-	mkdir -p "$2"
+	destination 1 "$2"
 	# shellcheck disable=SC2016 # for the command's shell
 	recipe "$1" sh | sed -n "s/^echo '\(backup-command.*\)' .*/\1/p" |
 		sed -e 's/rsync/rsync $SLOW/' -e 's/laptop$/laptop2/' \
@@ -135,6 +136,7 @@ interrupted() {
 	for victim in carrier guard; do
 		head -c 20000000 /dev/urandom >large
 		guard snapshot -q -m $victim >"$out"
+		rm -f "$T/carrier"
 		SLOW=--bwlimit=4000 RCLONE_BWLIMIT=4M guard backup "$2" \
 			>"$T/killed" 2>&1 &
 		guard=$!
@@ -213,7 +215,7 @@ lose dav
 
 serve sftp 8022 "$T/sftp"
 work
-mkdir -p ~/copies/sftp
+destination 1 ~/copies/sftp
 rclone config create nas sftp host=127.0.0.1 port=8022 user=me pass=secret \
 	>"$out"
 recipe 'WebDAV, by rclone' sh |
@@ -240,7 +242,8 @@ only_adds() {
 		sed -n "s|/srv/laptop|$T/only|p" | tr '\n' ' '
 }
 work
-mkdir -p "$T/only" ~/copies/nas
+mkdir -p "$T/only"
+destination 1 ~/copies/nas
 sed -i "s|^|$(only_adds)|" ~/.ssh/authorized_keys
 echo 'backup-command = rsync --ignore-existing --files-from=- . nas:' \
 	>"$state/config"
@@ -267,11 +270,11 @@ if [ -x /usr/bin/radosgw ] && [ -x /usr/bin/aws ]; then
 	AWS_ACCESS_KEY_ID=key AWS_SECRET_ACCESS_KEY=secret
 	AWS_DEFAULT_REGION=us-east-1
 	export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_DEFAULT_REGION
-	/opt/guard/tests/lib/s3server "$T/s3" 7480 >"$T/s3.log" 2>&1 &
+	mkfifo "$T/ready"
+	/opt/guard/tests/lib/s3server "$T/s3" 7480 3>"$T/ready" \
+		>"$T/s3.log" 2>&1 &
 	servers="$servers $!"
-	until [ -e "$T/s3/ready" ]; do
-		kill -0 $! || break
-	done
+	read -r _ <"$T/ready"
 	carried 'S3 with Object Lock, by rclone' "$HOME/copies/cloud" server
 	is "$(grep -c '"PUT /my-copies/laptop/guard-copy ' \
 		"$T/s3/log/rgw.log")" 1 'S3: a file is sent once'

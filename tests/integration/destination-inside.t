@@ -14,6 +14,8 @@ echo 'a long passphrase' >"$T/pass"
 head -c 3000000 /dev/urandom >big
 echo lib >"$HOME/lib/file"
 guard snapshot -q >"$T/said"
+destination 1 "$P/copies"
+destination 2 "$HOME/lib/copies"
 for dir in "$P/copies" "$HOME/lib/copies"; do
 	gives 0 'a backup into a project' \
 		guard backup --passphrase-file "$T/pass" "$dir"

@@ -182,8 +182,9 @@ need_run() {
 }
 
 guard snapshot -q >"$T/first"
-mkdir "$HOME/usb" "$T/copies"
-echo eight words >"$T/pass"
+destination 1 "$HOME/usb"
+destination 2 "$T/copies"
+echo 'a long passphrase' >"$T/pass"
 ok 'a backup is made' guard backup --passphrase-file "$T/pass" "$T/copies"
 awk -F '\t' '
 	$1 == "verb" { print $2 "\t-h"; print $2 "\t--help" }

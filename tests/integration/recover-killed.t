@@ -3,6 +3,7 @@
 # remains for a store, and the same command again makes the complete one.
 #
 #	recover-killed.t [STEP]		every STEP-th call (4); 1: all
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -15,11 +16,10 @@ make_home
 cd "$HOME/project" || exit 99
 D=$T/copies
 M=$T/machine
-mkdir "$D"
+destination 1 "$D"
 echo 'a long passphrase' >"$T/pass"
 guard snapshot -q >"$T/said"
 gives 0 'a first backup' guard backup --passphrase-file "$T/pass" "$D"
-grep -oE '\b([a-z]{5} ){8}[a-z]{5}$' "$out" >"$T/words"
 head -c 3000000 /dev/urandom >big
 guard snapshot -q >"$T/said"
 guard pin 1 2>"$T/said"
@@ -27,7 +27,7 @@ gives 0 'a second backup' guard backup "$D"
 
 # recover [COMMAND...]: on the other machine, below that command
 recover() {
-	"$@" env GUARD_HOME="$M" guard recover --passphrase-file "$T/words" "$D"
+	"$@" env GUARD_HOME="$M" guard recover --passphrase-file "$T/pass" "$D"
 }
 recover_killed_at() {
 	recover "$tools/stopat" --count "$T/count" --at "$1" --

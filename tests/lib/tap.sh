@@ -288,6 +288,18 @@ base_stored() {
 	flock -s "$state/runs/$1/base.lock" true
 }
 
+# destination N DIR: a directory for backups with the guard-copy N (1, 2 or 3) of
+# tests/data/destinations. Each use of the passphrase of a new one takes 0.6 s and
+# 256 MiB (docs/formats.md); the passphrase of these, "a long passphrase", has the
+# parameters of a recovery sheet. words there: those of number 1.
+destination() {
+	mkdir -p "$2"
+	for copy in guard-copy guard-copy.2; do
+		install -m 444 "/opt/guard/tests/data/destinations/$1" \
+			"$2/$copy"
+	done
+}
+
 # copy_state FROM TO: copies guard's state into the directory TO, which may exist.
 # Instead of its bytes, 256 MB that cp would read and write, the reserve gets
 # blocks, as guard gives them to it.

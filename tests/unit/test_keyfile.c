@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "snapshot/backup/keyfile.h"
 #include "snapshot/store/hash.h"
@@ -217,6 +218,22 @@ static void other_versions_and_wrong_values_are_refused(void **state)
 	}
 }
 
+/* The files of tests/lib/tap.sh have the first version of the format. */
+static void files_of_the_first_version_open(void **state)
+{
+	AUTO(buf) struct buf b = {0}, sheet = {0};
+	unsigned char by_passphrase[SEAL_KEY_LEN], by_words[SEAL_KEY_LEN];
+	struct err err;
+
+	(void)state;
+	ok(fd_slurp_at(AT_FDCWD, "tests/data/destinations/1", 4096, &b, &err));
+	ok(fd_slurp_at(AT_FDCWD, "tests/data/destinations/words", 100, &sheet,
+		       &err));
+	ok(keyfile_open(&b, "a long passphrase", by_passphrase, &err));
+	ok(keyfile_open(&b, buf_text(&sheet), by_words, &err));
+	assert_memory_equal(by_passphrase, by_words, SEAL_KEY_LEN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +247,7 @@ int main(void)
 		cmocka_unit_test(a_sheet_of_another_destination_is_refused),
 		cmocka_unit_test(every_change_and_cut_is_damage),
 		cmocka_unit_test(other_versions_and_wrong_values_are_refused),
+		cmocka_unit_test(files_of_the_first_version_open),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, free_file);
