@@ -435,37 +435,9 @@ static int load_taken(int dir, struct dirlist *ret, struct err *err)
 	return 0;
 }
 
-/* Writes the file `unsent`. 1: the command has not taken all files of the
- * namespace, whose paths are in ret_all. */
-static int collect_unsent(int dir, const struct destination *d,
-			  const unsigned char space[SEAL_SPACE_LEN],
-			  struct buf *ret_all, struct err *err)
-{
-	AUTO(dirlist) struct dirlist taken = {0};
-	AUTO(names) struct names all = {0};
-	AUTO(buf) struct buf unsent = {0};
-	size_t i;
-
-	if (load_taken(dir, &taken, err) < 0 ||
-	    list_all_paths(d, space, &all, err) < 0)
-		return -err->num;
-	for (i = 0; i < all.count; i++) {
-		buf_printf(ret_all, "%s\n", all.items[i]);
-		if (!dirlist_find(&taken, all.items[i]))
-			buf_printf(&unsent, "%s\n", all.items[i]);
-	}
-	if (!unsent.len)
-		return 0;
-	return atomic_write(dir, UNSENT, unsent.data, unsent.len, 0600,
-			    ATOMIC_DURABLE, err) < 0
-		       ? -err->num
-		       : 1;
-}
-
-/* all: the paths that it has taken when it ends well. */
-static int run_backup_command(int dir, const struct destination *d,
-			      const char *command, const struct buf *all,
-			      struct err *err)
+/* Passes the paths in the file `unsent` to the command. -ECHILD: it failed. */
+static int execute_command(int dir, const struct destination *d,
+			   const char *command, struct err *err)
 {
 	auto_close int paths = openat(dir, UNSENT, O_RDONLY | O_CLOEXEC);
 	pid_t pid;
@@ -484,19 +456,42 @@ static int run_backup_command(int dir, const struct destination *d,
 		_exit(127);
 	}
 	status = child_wait(pid);
-	if (status == 0) {
-		if (atomic_write(dir, TAKEN, all->data, all->len, 0600,
-				 ATOMIC_DURABLE, err) < 0)
-			return -err->num;
-		(void)unlinkat(dir, UNSENT, 0);
+	if (status == 0)
 		return 0;
-	}
 	return fail(
 		err, ECHILD,
 		"%s: backup-command failed (%s %d): the next backup "
 		"passes these files to it again",
 		text_quote(d->path), WIFSIGNALED(status) ? "signal" : "status",
 		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* Lets the command take the files of the namespace that it has not taken. */
+static int run_backup_command(int dir, const struct destination *d,
+			      const unsigned char space[SEAL_SPACE_LEN],
+			      const char *command, struct err *err)
+{
+	AUTO(dirlist) struct dirlist taken = {0};
+	AUTO(names) struct names paths = {0};
+	AUTO(buf) struct buf all = {0}, unsent = {0};
+	size_t i;
+
+	if (load_taken(dir, &taken, err) < 0 ||
+	    list_all_paths(d, space, &paths, err) < 0)
+		return -err->num;
+	for (i = 0; i < paths.count; i++) {
+		buf_printf(&all, "%s\n", paths.items[i]);
+		if (!dirlist_find(&taken, paths.items[i]))
+			buf_printf(&unsent, "%s\n", paths.items[i]);
+	}
+	if (unsent.len && (atomic_write(dir, UNSENT, unsent.data, unsent.len,
+					0600, ATOMIC_DURABLE, err) < 0 ||
+			   execute_command(dir, d, command, err) < 0 ||
+			   atomic_write(dir, TAKEN, all.data, all.len, 0600,
+					ATOMIC_DURABLE, err) < 0))
+		return -err->num;
+	(void)unlinkat(dir, UNSENT, 0);
+	return 0;
 }
 
 /* After a push. */
@@ -516,22 +511,17 @@ static int finish_backup(int dir, const struct destination *d,
 	auto_close int success =
 		openat(dir, SUCCESS,
 		       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	AUTO(buf) struct buf all = {0};
-	int unsent = 0;
 
 	if (success >= 0)
 		(void)futimens(success, NULL);
-	if (command)
-		unsent = collect_unsent(dir, d, pushed->space, &all, err);
-	else
-		(void)unlinkat(dir, TAKEN, 0);
-	if (unsent < 0)
-		return unsent;
-	if (!unsent)
-		(void)unlinkat(dir, UNSENT, 0);
 	if (change_record(dir, values, err) < 0)
 		return -err->num;
-	return unsent && run_backup_command(dir, d, command, &all, err) < 0;
+	if (command)
+		return run_backup_command(dir, d, pushed->space, command, err) <
+		       0;
+	(void)unlinkat(dir, TAKEN, 0);
+	(void)unlinkat(dir, UNSENT, 0);
+	return 0;
 }
 
 int backups_send(const struct state *state, struct backup *b,

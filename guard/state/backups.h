@@ -96,8 +96,8 @@ int backups_open(const struct backups *b, const char *path,
  * Sends what the destination lacks, then runs `command` (NULL: none) by
  * /bin/sh, with the paths of new files on its stdin. Success is recorded, with
  * the destination's path of now; number and space of *b are those of the new
- * backup. 1: all is in the destination, but the command has failed; err says
- * how. -EBUSY: another backup there is running.
+ * backup. 1: all is in the destination, but the command has not taken it; err
+ * says why. -EBUSY: another backup there is running.
  */
 int backups_send(const struct state *state, struct backup *b,
 		 struct store *store, struct destination *d,
