@@ -25,26 +25,24 @@ static void add_destination_paths(const char *path, const char *project,
 {
 	auto_close int fd = fd_open_dir(AT_FDCWD, path);
 	AUTO(dirlist) struct dirlist list = {0};
-	AUTO(mem_list) char **own = NULL;
+	bool whole = project && !path_below(project, path);
 	struct err ignored;
-	bool others = false;
 	size_t i;
 
 	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
 		return;
+	for (i = 0; i < list.count; i++)
+		whole &= is_own_name(list.items[i].name);
+	if (whole) {
+		mem_list_add(paths, path);
+		return;
+	}
 	for (i = 0; i < list.count; i++) {
-		auto_free char *full = path_join(path, list.items[i].name);
+		auto_free char *own = path_join(path, list.items[i].name);
 
 		if (is_own_name(list.items[i].name))
-			mem_list_add(&own, full);
-		else
-			others = true;
+			mem_list_add(paths, own);
 	}
-	if (project && !others && !path_below(project, path))
-		mem_list_add(paths, path);
-	else
-		for (i = 0; own && own[i]; i++)
-			mem_list_add(paths, own[i]);
 }
 
 char **private_paths_list(const struct state *state, const char *project)
