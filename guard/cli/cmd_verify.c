@@ -13,11 +13,36 @@ struct verify_command {
 	struct names *damaged; /* files of this machine; NULL: of another one */
 };
 
+static void print_fault(const struct verify_fault *f)
+{
+	AUTO(buf) struct buf b = {0};
+
+	if (f->kind == VERIFY_PATH) {
+		buf_printf(&b, "lost     snapshot %" PRIu64 ": ", f->seq);
+		text_escape_name(&b, *f->name ? f->name : ".");
+		buf_add_text(&b, ": ");
+	} else {
+		buf_add_text(&b, "damaged  ");
+	}
+	if (f->kind == VERIFY_SECRET)
+		buf_printf(&b, "%s: ", f->name);
+	else if (f->kind == VERIFY_PACK)
+		buf_printf(&b, "pack %s: ", text_quote(f->name));
+	/* Most records say of themselves where they are. */
+	else if (f->kind == VERIFY_RECORD && strncmp(f->text, "pack ", 5) != 0)
+		buf_printf(&b, "pack %s, byte %" PRIu64 ": ",
+			   text_quote(f->name), f->offset);
+	buf_add_text(&b, f->text);
+	(void)puts(buf_text(&b));
+}
+
 static int print_or_add_fault(void *arg, const struct verify_fault *f,
 			      struct err *err)
 {
 	static const char *const kinds[] = {"secret", "pack", "record",
 					    "snapshot", "path"};
+	static const char *const members[] = {"file", "pack", "pack", NULL,
+					      "path"};
 	struct verify_command *v = arg;
 	json_t *object;
 
@@ -25,51 +50,17 @@ static int print_or_add_fault(void *arg, const struct verify_fault *f,
 	v->paths += f->kind == VERIFY_PATH;
 	progress_pause();
 	if (!v->faults) {
-		AUTO(buf) struct buf b = {0};
-
-		switch (f->kind) {
-		case VERIFY_SECRET:
-			buf_printf(&b, "damaged  %s: %s", f->name, f->text);
-			break;
-		case VERIFY_PACK:
-			buf_printf(&b, "damaged  pack %s: %s",
-				   text_quote(f->name), f->text);
-			break;
-		case VERIFY_RECORD:
-			/* Most say of themselves where it is. */
-			if (strncmp(f->text, "pack ", 5) == 0)
-				buf_printf(&b, "damaged  %s", f->text);
-			else
-				buf_printf(
-					&b, "damaged  pack %s, byte %llu: %s",
-					text_quote(f->name),
-					(unsigned long long)f->offset, f->text);
-			break;
-		case VERIFY_SNAPSHOT:
-			buf_printf(&b, "damaged  %s", f->text);
-			break;
-		case VERIFY_PATH:
-			buf_printf(&b, "lost     snapshot %llu: ",
-				   (unsigned long long)f->seq);
-			text_escape_name(&b, *f->name ? f->name : ".");
-			buf_printf(&b, ": %s", f->text);
-			break;
-		}
-		(void)puts(buf_text(&b));
+		print_fault(f);
 		return 0;
 	}
 	object = json_object();
 	jsonout_text(object, "kind", kinds[f->kind]);
 	if (f->kind == VERIFY_SNAPSHOT || f->kind == VERIFY_PATH)
 		jsonout_number(object, "snapshot", f->seq);
-	if (f->kind == VERIFY_PATH)
-		jsonout_text(object, "path", f->name);
-	if (f->kind == VERIFY_PACK || f->kind == VERIFY_RECORD)
-		jsonout_text(object, "pack", f->name);
+	if (members[f->kind])
+		jsonout_text(object, members[f->kind], f->name);
 	if (f->kind == VERIFY_RECORD)
 		jsonout_number(object, "offset", f->offset);
-	if (f->kind == VERIFY_SECRET)
-		jsonout_text(object, "file", f->name);
 	jsonout_text(object, "text", f->text);
 	jsonout_add(v->faults, object);
 	return 0;
