@@ -1,10 +1,8 @@
 #include "guard/retention/autoprune.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -115,20 +113,16 @@ static bool is_prune_due(const struct state *state)
 }
 
 /* In a process of its own. */
-static void prune_in_background(struct state *state, struct timestamp now)
+static void prune_in_background(struct timestamp now)
 {
-	int *fds[] = {&state->fd, &state->runs_fd, &state->workspaces_fd,
-		      &state->trash_fd};
 	struct prune_result result;
+	struct state state;
 	struct err err;
-	int lock;
 
-	if (background_enter("guard-pruner", fds, 4) < 0)
-		_exit(1);
-	lock = lock_take(state->fd, STAMP, true, false, &err);
-	if (lock < 0)
-		_exit(1);
-	_exit(autoprune(state, now, &result, &err) < 0);
+	_exit(background_enter("guard-pruner", NULL, 0) < 0 ||
+	      state_open(&state, &err) < 0 ||
+	      lock_take(state.fd, STAMP, true, false, &err) < 0 ||
+	      autoprune(&state, now, &result, &err) < 0);
 }
 
 void autoprune_start(void)
@@ -136,15 +130,13 @@ void autoprune_start(void)
 	struct timestamp now = timestamp_now();
 	struct state state;
 	struct err ignored;
-	pid_t pid;
 
 	if (state_open(&state, &ignored) < 0)
 		return;
 	if (is_prune_due(&state)) {
 		(void)fflush(NULL);
-		pid = fork();
-		if (pid == 0)
-			prune_in_background(&state, now);
+		if (fork() == 0)
+			prune_in_background(now);
 	}
 	state_close(&state);
 }
