@@ -407,6 +407,43 @@ static int import_sources(struct restore *r, struct err *err)
 		       : fail(err, EIO, "the backup has lost all of it");
 }
 
+/* The sources, the snapshots before and after (0: none), the lost paths and,
+ * without --to, the members of plan_summary_json(). */
+static void print_restore_json(const struct restore *r)
+{
+	json_t *object = json_object(), *from = json_array();
+	json_t *lost = json_array();
+	size_t i;
+
+	for (i = 0; i < r->found.count; i++) {
+		const struct restore_target *t = &r->found.items[i];
+		json_t *source = json_object();
+
+		jsonout_text(source, "path", t->arg);
+		jsonout_snapshot(source, &t->snapshot);
+		jsonout_time(source, "time", t->snapshot.time);
+		jsonout_add(from, source);
+	}
+	for (i = 0; i < r->lost.count; i++) {
+		json_t *path = json_object();
+
+		jsonout_text(path, "path", r->lost.items[i]);
+		jsonout_add(lost, path);
+	}
+	jsonout_text(object, "schema", "guard.restore/1");
+	jsonout_bool(object, "restored", r->done);
+	jsonout_text(object, "to", r->o->to);
+	jsonout_text(object, "backup", r->from.destination.path);
+	jsonout_set(object, "from", from);
+	jsonout_set(object, "lost", lost);
+	jsonout_number(object, "before", planned_root(r)->now.seq);
+	jsonout_number(object, "after", planned_root(r)->after);
+	if (!r->o->to)
+		plan_summary_json(r->in.c->store, &planned_root(r)->plan,
+				  object);
+	jsonstream_print(object);
+}
+
 static int restore(struct restore *r, int count, char **argv, struct err *err)
 {
 	int i, got;
@@ -450,40 +487,8 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 			    r->o->from ? "the backup" : "the store");
 		got = STATUS_REFUSED;
 	}
-	/* The sources, the snapshots before and after (0: none), the lost paths
-	 * and, without --to, the members of plan_summary_json(). */
-	if (got >= 0 && r->o->json) {
-		json_t *object = json_object(), *from = json_array();
-		json_t *lost = json_array();
-
-		for (i = 0; i < (int)r->found.count; i++) {
-			const struct restore_target *t = &r->found.items[i];
-			json_t *source = json_object();
-
-			jsonout_text(source, "path", t->arg);
-			jsonout_snapshot(source, &t->snapshot);
-			jsonout_time(source, "time", t->snapshot.time);
-			jsonout_add(from, source);
-		}
-		jsonout_text(object, "schema", "guard.restore/1");
-		jsonout_bool(object, "restored", r->done);
-		jsonout_text(object, "to", r->o->to);
-		jsonout_text(object, "backup", r->from.destination.path);
-		jsonout_set(object, "from", from);
-		for (i = 0; i < (int)r->lost.count; i++) {
-			json_t *path = json_object();
-
-			jsonout_text(path, "path", r->lost.items[i]);
-			jsonout_add(lost, path);
-		}
-		jsonout_set(object, "lost", lost);
-		jsonout_number(object, "before", planned_root(r)->now.seq);
-		jsonout_number(object, "after", planned_root(r)->after);
-		if (!r->o->to)
-			plan_summary_json(r->in.c->store,
-					  &planned_root(r)->plan, object);
-		jsonstream_print(object);
-	}
+	if (got >= 0 && r->o->json)
+		print_restore_json(r);
 	return got;
 }
 

@@ -203,7 +203,7 @@ int from_copy_view(struct from_copy *f, struct context *c,
 	progress_start("read");
 	got = copy_unpack(f->copy, state->store_path, &unpack, &faults, err);
 	progress_end();
-	f->view.project = c->project ? mem_strdup(c->project) : NULL;
+	f->view.project = mem_strdup(c->project);
 	return got < 0 ? got : context_store(&f->view, STORE_READ, err);
 }
 
