@@ -162,6 +162,11 @@ int settings_set(struct settings *s, const char *key, const char *value,
 		return 1;
 	}
 	if (strcmp(key, "backup-command") == 0) {
+		if (s->backup_command && *value)
+			return fail(err, EINVAL,
+				    "a second backup-command: write one, which "
+				    "tells destinations apart by "
+				    "$GUARD_BACKUP_DIR");
 		free(s->backup_command);
 		s->backup_command = *value ? mem_strdup(value) : NULL;
 		return 1;

@@ -112,6 +112,8 @@ static void a_bad_line_is_named(void **state)
 		"keep-daily = 0",
 		"ask-above = 3 things",
 		"ask-above = 0 files",
+		"backup = copies",
+		"backup-command = \nbackup-command = a # b\nbackup-command = c",
 	};
 	struct place *p = *state;
 	size_t i;
