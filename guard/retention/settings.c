@@ -8,11 +8,14 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/parse.h"
+#include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "snapshot/store/store.h"
 #include "snapshot/tree/time_spec.h"
 
 #define CONFIG "config"
+#define BACKUP_COMMAND "backup-command"
 #define CONFIG_MAX (1u << 20)
 #define COUNT_MAX 1000000ul
 /* Some minutes of reading, with which a user does not reckon. */
@@ -33,9 +36,15 @@ void settings_init(struct settings *s)
 
 void settings_free(struct settings *s)
 {
+	size_t i;
+
 	mem_list_free(&s->keep_tags);
 	mem_list_free(&s->backups);
-	free(TAKE(s->backup_command));
+	for (i = 0; i < s->backup_commands.count; i++) {
+		free(s->backup_commands.items[i].dir);
+		free(s->backup_commands.items[i].command);
+	}
+	VEC_FREE(&s->backup_commands);
 }
 
 bool settings_keep_any(const struct settings *s)
@@ -133,6 +142,47 @@ static uint32_t *find_rule_counter(struct settings *s, const char *key)
 	return NULL;
 }
 
+/* rest: "", or blanks and a directory */
+static int add_backup_command(struct settings *s, const char *rest,
+			      const char *value, struct err *err)
+{
+	const char *dir = rest + strspn(rest, " \t");
+	struct settings_command *command;
+	size_t i;
+
+	if (*rest && (dir == rest || *dir != '/'))
+		return 0;
+	for (i = 0; i < s->backup_commands.count; i++)
+		if (strcmp(s->backup_commands.items[i].dir, dir) == 0)
+			return fail(err, EEXIST,
+				    "the second line: name the destination of "
+				    "each, as in backup-command /mnt/usb = "
+				    "...");
+	command = VEC_ADD(&s->backup_commands);
+	command->dir = mem_strdup(dir);
+	command->command = mem_strdup(value);
+	return 1;
+}
+
+const char *settings_backup_command(const struct settings *s, const char *path)
+{
+	const char *found = "";
+	size_t i;
+
+	for (i = 0; i < s->backup_commands.count; i++) {
+		const struct settings_command *c = &s->backup_commands.items[i];
+		struct err ignored;
+		auto_free char *dir =
+			*c->dir ? path_resolve(c->dir, &ignored) : NULL;
+
+		if (dir && strcmp(dir, path) == 0)
+			return *c->command ? c->command : NULL;
+		if (!*c->dir)
+			found = c->command;
+	}
+	return *found ? found : NULL;
+}
+
 int settings_set(struct settings *s, const char *key, const char *value,
 		 struct err *err)
 {
@@ -161,16 +211,9 @@ int settings_set(struct settings *s, const char *key, const char *value,
 		mem_list_add(&s->backups, value);
 		return 1;
 	}
-	if (strcmp(key, "backup-command") == 0) {
-		if (s->backup_command && *value)
-			return fail(err, EINVAL,
-				    "a second backup-command: write one, which "
-				    "tells destinations apart by "
-				    "$GUARD_BACKUP_DIR");
-		free(s->backup_command);
-		s->backup_command = *value ? mem_strdup(value) : NULL;
-		return 1;
-	}
+	if (strncmp(key, BACKUP_COMMAND, strlen(BACKUP_COMMAND)) == 0)
+		return add_backup_command(s, key + strlen(BACKUP_COMMAND),
+					  value, err);
 	if (strcmp(key, "keep-tag") == 0) {
 		if (!parse_is_word(value))
 			return fail(err, EINVAL,

@@ -12,9 +12,11 @@
  *	ask-above = 4G | 200000 files | no
  *				may be there twice
  *	backup = DIR		after snapshots; may be there several times
- *	backup-command = CMD	after each backup
+ *	backup-command DIR = CMD
+ *				after each backup to DIR; without DIR: to any
+ *				other one
  *
- * A '#' in the values of the last two is part of them.
+ * A '#' in the lines of the last two is part of them.
  *
  * The rules have the names and meanings of the options of `guard prune`.
  */
@@ -38,7 +40,13 @@ struct settings {
 	 * not stored beside a run; 0: any. */
 	uint64_t ask_bytes, ask_files;
 	char **backups; /* absolute paths */
-	char *backup_command;
+	struct {
+		struct settings_command {
+			char *dir; /* "": all without a line of their own */
+			char *command; /* "": none */
+		} *items;
+		size_t count, capacity;
+	} backup_commands;
 };
 
 /* The default ones. */
@@ -64,6 +72,9 @@ int settings_change(const struct state *state, const char *key,
 struct store;
 /* Lets the store stop where the settings say. */
 void settings_limit(const struct settings *s, struct store *store);
+
+/* The command for the destination of this resolved path, or NULL. */
+const char *settings_backup_command(const struct settings *s, const char *path);
 
 /* Whether the rules keep anything at all. */
 bool settings_keep_any(const struct settings *s);

@@ -128,8 +128,9 @@ interrupted() {
 	work
 	destination 1 "$2"
 	# shellcheck disable=SC2016 # for the command's shell
-	recipe "$1" sh | sed -n "s/^echo '\(backup-command.*\)' .*/\1/p" |
+	recipe "$1" sh | sed -n 's/^echo "\(backup-command.*\)" .*/\1/p' |
 		sed -e 's/rsync/rsync $SLOW/' -e 's/laptop$/laptop2/' \
+			-e "s|\$HOME|$HOME|" \
 			-e "s|= |= echo \$\$ >$T/carrier; exec |" \
 			>"$state/config"
 	gives 0 "$1: a backup without large files" backup "$2"
@@ -219,7 +220,7 @@ destination 1 ~/copies/sftp
 rclone config create nas sftp host=127.0.0.1 port=8022 user=me pass=secret \
 	>"$out"
 recipe 'WebDAV, by rclone' sh |
-	sed -n "s/^echo '\(backup-command.*\)dav:.*/\1nas:laptop/p" \
+	sed -n 's/^echo "\(backup-command\) .*\( = .*\)dav:.*/\1\2nas:laptop/p' \
 	>"$state/config"
 gives 0 'the command for WebDAV works with SFTP' backup ~/copies/sftp
 gives 0 '... and sends all files' diff -r ~/copies/sftp "$T/sftp/laptop"

@@ -99,6 +99,24 @@ static void lines_set_what_they_name(void **state)
 	assert_true(s.ask_files == 0);
 }
 
+static void a_destination_has_a_command_of_its_own(void **state)
+{
+	struct place *p = *state;
+	AUTO(settings) struct settings s = {0};
+	struct err err;
+
+	write_file(p, "config",
+		   "backup-command = any # of them\n"
+		   "backup-command /nowhere/a b/ = cat >x=y\n"
+		   "backup-command\t/nowhere/usb =");
+	assert_int_equal(settings_load(&p->state, &s, &err), 0);
+	assert_string_equal(settings_backup_command(&s, "/nowhere/a b"),
+			    "cat >x=y");
+	assert_string_equal(settings_backup_command(&s, "/nowhere/a"),
+			    "any # of them");
+	assert_null(settings_backup_command(&s, "/nowhere/usb"));
+}
+
 static void a_bad_line_is_named(void **state)
 {
 	static const char *const lines[] = {
@@ -113,7 +131,8 @@ static void a_bad_line_is_named(void **state)
 		"ask-above = 3 things",
 		"ask-above = 0 files",
 		"backup = copies",
-		"backup-command = \nbackup-command = a # b\nbackup-command = c",
+		"backup-command usb = cat",
+		"backup-commands = cat",
 	};
 	struct place *p = *state;
 	size_t i;
@@ -126,6 +145,11 @@ static void a_bad_line_is_named(void **state)
 		assert_int_equal(settings_load(&p->state, &s, &err), -EINVAL);
 		assert_non_null(strstr(err.text, "/config: "));
 	}
+	write_file(p, "config",
+		   "backup-command /a = 1\nbackup-command = 2\n"
+		   "backup-command /a = 3");
+	assert_int_equal(settings_load(&p->state, &p->none, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "/config: line 3: "));
 }
 
 static void pins_are_added_and_taken_off(void **state)
@@ -168,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(without_a_file_the_default_holds),
 		T(lines_set_what_they_name),
+		T(a_destination_has_a_command_of_its_own),
 		T(a_bad_line_is_named),
 		T(pins_are_added_and_taken_off),
 		T(damaged_pins_are_an_error),
