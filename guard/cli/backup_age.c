@@ -25,7 +25,8 @@ const char *backup_age_text(const struct backup *b)
 		b->failure  ? "; the last one failed: "
 		: b->unsent ? "; its files wait for backup-command, which "
 			      "began "
-			    : "",
+		: b->time && b->changed ? "; snapshots have changed since"
+					: "",
 		b->failure  ? b->failure
 		: b->unsent ? text_age((struct timestamp){.sec = b->unsent})
 			    : "");
@@ -72,6 +73,7 @@ json_t *backup_age_json(const struct backups *known)
 		jsonout_number(object, "number", b->number);
 		jsonout_text(object, "failure", b->failure);
 		jsonout_bool(object, "unsent", b->unsent != 0);
+		jsonout_bool(object, "changed", b->changed);
 		jsonout_add(list, object);
 	}
 	return list;

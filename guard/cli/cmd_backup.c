@@ -68,8 +68,8 @@ static int check_new_destination(const struct state *state, const char *path,
 }
 
 /* With --json the words are in the object, too. */
-static void print_sheet(const struct backup_command *x,
-			const unsigned char id[KEYFILE_ID_LEN])
+static int print_sheet(const struct backup_command *x,
+		       const unsigned char id[KEYFILE_ID_LEN], struct err *err)
 {
 	FILE *to = x->array ? output_stderr() : stdout;
 
@@ -85,7 +85,11 @@ static void print_sheet(const struct backup_command *x,
 		"backups are missing.\n",
 		text_quote(x->d.path), x->words, text_hex(id, KEYFILE_ID_LEN),
 		text_time(timestamp_now()));
-	(void)fflush(to);
+	return fflush(to) == 0 ? 0
+			       : fail(err, EIO,
+				      "the recovery sheet cannot be printed "
+				      "(%s): no backup was made",
+				      strerror(errno));
 }
 
 /* Writes guard-copy, after its sheet, without which it could be lost, and reads
@@ -110,7 +114,8 @@ static int make_keyfile(struct backup_command *x,
 	    keyfile_make(passphrase, id, key, x->words, &bytes, err) < 0)
 		return -err->num;
 	x->promise = from_copy_promise_text(promise);
-	print_sheet(x, id);
+	if (print_sheet(x, id, err) < 0)
+		return -err->num;
 	got = backups_write_keyfile(&x->d, &bytes, err);
 	if (backups_read_keyfile(&x->d, &x->keyfile, id, &why) < 0) {
 		if (got == 0)
@@ -278,13 +283,13 @@ static void report_backup(struct backup_command *x, const struct push_result *r,
 		output_print("%s", x->promise);
 }
 
-static bool is_on_store_disk(const struct backup_command *x)
+/* whole: the same directory, else the same file system. */
+static bool are_same(int fd, int other_fd, bool whole)
 {
-	struct stat store, destination;
+	struct stat a, b;
 
-	return fstat(x->c->state.fd, &store) == 0 &&
-	       fstat(x->d.fd, &destination) == 0 &&
-	       store.st_dev == destination.st_dev;
+	return fstat(fd, &a) == 0 && fstat(other_fd, &b) == 0 &&
+	       a.st_dev == b.st_dev && (!whole || a.st_ino == b.st_ino);
 }
 
 /* 1: backup-command has failed. complete: as of push_options. */
@@ -294,13 +299,15 @@ static int send_missing(struct backup_command *x, bool complete,
 	const struct push_options options = {
 		.dry_run = x->o->dry_run,
 		.complete = complete,
+		.busy = progress_wait,
 		.progress = progress_show_bytes,
 	};
 	int got;
 
 	progress_start("backup");
 	got = backups_send(&x->c->state, x->b, x->c->store, &x->d,
-			   x->settings.backup_command, &options, ret, err);
+			   settings_backup_command(&x->settings, x->d.path),
+			   &options, ret, err);
 	progress_end();
 	return got;
 }
@@ -314,7 +321,8 @@ static int send_and_report(struct backup_command *x, struct err *err)
 	if (got < 0)
 		return got;
 	report_backup(x, &r, got ? err->text : NULL);
-	if (*x->words && !x->settings.backup_command && is_on_store_disk(x))
+	if (*x->words && are_same(x->c->state.fd, x->d.fd, false) &&
+	    !settings_backup_command(&x->settings, x->d.path))
 		output_warn("%s is on the same disk as guard's store: the loss "
 			    "of that disk loses both, unless a program carries "
 			    "the backups elsewhere",
@@ -327,6 +335,29 @@ static int send_and_report(struct backup_command *x, struct err *err)
 			     "backup --sheet %s tries it",
 			     text_quote(x->d.path), text_shell(x->d.path));
 	return got;
+}
+
+/* A destination that was copied would get every second backup, and its path
+ * would replace that of the first one. */
+static int check_copied(const struct backup_command *x, struct err *err)
+{
+	AUTO(destination) struct destination first = DESTINATION_NONE;
+	AUTO(buf) struct buf keyfile = {0};
+	unsigned char id[KEYFILE_ID_LEN];
+	struct err ignored;
+
+	return strcmp(x->b->path, x->d.path) != 0 &&
+			       destination_open(x->b->path, &first, &ignored) ==
+				       0 &&
+			       backups_read_keyfile(&first, &keyfile, id,
+						    &ignored) == 0 &&
+			       memcmp(id, x->b->id, sizeof(id)) == 0 &&
+			       !are_same(first.fd, x->d.fd, true)
+		       ? fail(err, EEXIST,
+			      "%s is a copy of the destination %s: begin the "
+			      "second one in an empty directory",
+			      text_quote(x->d.path), text_quote(x->b->path))
+		       : 0;
 }
 
 /* The destination that is at this path now. */
@@ -347,6 +378,8 @@ static int back_up_there(struct backup_command *x, const char *path,
 			     text_quote(path));
 		return 0;
 	}
+	if (x->b && check_copied(x, err) < 0)
+		return -err->num;
 	if (x->b && x->o->passphrase_file)
 		got = passphrase_open_key(x->o->passphrase_file, path,
 					  &x->keyfile, key, err);
@@ -413,13 +446,14 @@ static bool is_key_unique(struct backup_command *x, const char *path)
 
 static int forget(struct backup_command *x, const char *path, struct err *err)
 {
-	bool dry = x->o->dry_run;
+	bool dry = x->o->dry_run, unique;
 
 	if (!backups_find(&x->known, path) &&
 	    !mem_list_has((const char *const *)x->settings.backups, path))
 		return fail(err, ENOENT, "%s is no destination of backups",
 			    text_quote(path));
-	if (!dry && is_key_unique(x, path)) {
+	unique = !dry && is_key_unique(x, path);
+	if (unique) {
 		output_warn(
 			"%s has backups without a readable file " KEYFILE_NAME
 			": only the key in guard's state opens them",
@@ -431,9 +465,11 @@ static int forget(struct backup_command *x, const char *path, struct err *err)
 	    (!dry && backups_forget(&x->c->state, &x->known, path, err) < 0))
 		return -err->num;
 	output_print(
-		dry ? "%s and its key would be forgotten"
-		    : "%s and its key are forgotten here; its files stay, "
-		      "and the passphrase or the recovery sheet opens them",
+		dry	 ? "%s and its key would be forgotten"
+		: unique ? "%s and its key are forgotten: nothing opens the "
+			   "backups there now"
+			 : "%s and its key are forgotten here; the passphrase "
+			   "or the recovery sheet opens what is there",
 		text_quote(path));
 	return STATUS_OK;
 }

@@ -120,6 +120,8 @@ int backups_load(const struct state *state, struct backups *ret,
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = fd_open_dir(state->fd, BACKUPS);
+	auto_free char *snaps = NULL;
+	int64_t changed;
 	size_t i;
 
 	if (fd < 0)
@@ -128,8 +130,12 @@ int backups_load(const struct state *state, struct backups *ret,
 			       : fail_errno(err, "%s/" BACKUPS, state->path);
 	if (dirlist_read(fd, &list, err) < 0)
 		return -err->num;
+	snaps = path_join(state->store_path, "snaps");
+	changed = load_mtime(AT_FDCWD, snaps);
 	for (i = 0; i < list.count; i++)
 		load_backup(fd, list.items[i].name, ret);
+	for (i = 0; i < ret->count; i++)
+		ret->items[i].changed = changed > ret->items[i].time;
 	return 0;
 }
 
@@ -416,15 +422,19 @@ static int list_all_paths(const struct destination *d,
 	return 0;
 }
 
-/* The paths that the command has taken. */
-static int load_taken(int dir, struct dirlist *ret, struct err *err)
+/* The paths that the command has taken. The first line is the command: another
+ * one, which may carry them elsewhere, gets all. */
+static int load_taken(int dir, const char *command, struct dirlist *ret,
+		      struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
+	auto_free char *first = mem_printf("%s\n", command);
 	int got = fd_slurp_at(dir, TAKEN, TAKEN_MAX, &bytes, err);
 	const char *at = buf_text(&bytes);
 
-	if (got < 0)
+	if (got < 0 || strncmp(at, first, strlen(first)) != 0)
 		return got == -ENOENT ? 0 : got;
+	at += strlen(first);
 	while (*at) {
 		size_t len = strcspn(at, "\n");
 
@@ -476,9 +486,10 @@ static int run_backup_command(int dir, const struct destination *d,
 	AUTO(buf) struct buf all = {0}, unsent = {0};
 	size_t i;
 
-	if (load_taken(dir, &taken, err) < 0 ||
+	if (load_taken(dir, command, &taken, err) < 0 ||
 	    list_all_paths(d, space, &paths, err) < 0)
 		return -err->num;
+	buf_printf(&all, "%s\n", command);
 	for (i = 0; i < paths.count; i++) {
 		buf_printf(&all, "%s\n", paths.items[i]);
 		if (!dirlist_find(&taken, paths.items[i]))
@@ -508,19 +519,21 @@ static int finish_backup(int dir, const struct destination *d,
 		{"failure", NULL},
 		{0},
 	};
-	auto_close int success =
-		openat(dir, SUCCESS,
-		       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	auto_close int success = -1;
 
-	if (success >= 0)
-		(void)futimens(success, NULL);
 	if (change_record(dir, values, err) < 0)
 		return -err->num;
-	if (command)
-		return run_backup_command(dir, d, pushed->space, command, err) <
-		       0;
-	(void)unlinkat(dir, TAKEN, 0);
-	(void)unlinkat(dir, UNSENT, 0);
+	if (command &&
+	    run_backup_command(dir, d, pushed->space, command, err) < 0)
+		return 1;
+	if (!command) {
+		(void)unlinkat(dir, TAKEN, 0);
+		(void)unlinkat(dir, UNSENT, 0);
+	}
+	success = openat(dir, SUCCESS,
+			 O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (success >= 0)
+		(void)futimens(success, NULL);
 	return 0;
 }
 
@@ -540,6 +553,11 @@ int backups_send(const struct state *state, struct backup *b,
 	options.state_fd = state->fd;
 	options.space = b->number ? b->space : NULL;
 	lock = push_lock(dir, d, err);
+	/* A backup-command may never end. */
+	if (lock == -EBUSY && o->busy && !fd_exists(dir, UNSENT)) {
+		o->busy(o->arg, "another backup");
+		lock = lock_take(dir, PUSH_LOCK, true, true, err);
+	}
 	if (lock < 0)
 		return lock;
 	/* guard-copy may have been lost there. */

@@ -36,6 +36,7 @@ struct backup {
 			    one; 0: none */
 	unsigned char space[SEAL_SPACE_LEN]; /* when number is not 0 */
 	int64_t time; /* of the last success, in seconds since 1970; 0: none */
+	bool changed; /* the store has got or lost snapshots since */
 	char *failure; /* text of the last try; NULL: it succeeded */
 	bool untried; /* the user has not typed the words of its recovery sheet
 			 yet */

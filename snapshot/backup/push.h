@@ -29,6 +29,9 @@ struct push_options {
 	/* The namespace of the last backup or of the recovered one, used when
 	 * there is no list; NULL: unknown. */
 	const unsigned char *space;
+	/* For callers of push_lock(): called before they wait for another
+	 * backup. NULL: no wait. */
+	void (*busy)(void *arg, const char *who);
 	/* Bytes of the store that were sent so far; may be NULL. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *arg;

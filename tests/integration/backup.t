@@ -75,6 +75,9 @@ gives 2 'an empty name is no directory' guard backup ''
 gives 1 'an empty passphrase is refused' \
 	guard backup "$usb" --passphrase-file "$T/empty"
 says "$err" 'its first line must be the passphrase'
+gives 1 'no destination is made without its recovery sheet' sh -c \
+	"exec guard backup '$usb' --passphrase-file '$pass' >/dev/full"
+says "$err" 'sheet cannot be printed (No space left on device)'
 gives 0 '-n shows that a destination would be made' guard backup -n "$usb"
 says "$err" 'would become a destination'
 is "$(files "$usb")" '' 'nothing was written so far'
@@ -167,6 +170,10 @@ change three
 gives 0 'without a directory all destinations get a backup' \
 	guard backup --json
 is "$(grep -c '"backup"' "$out")" 2 'both are in the JSON'
+cp -a "$usb" "$T/twin"
+gives 1 'a copy of one is none' guard backup "$T/twin"
+says "$err" "'$T/twin' is a copy of the destination '$usb': begin"
+ok 'the path stays' grep -qxF "path=$usb" "$state/backups/$id/record"
 mv "$usb" "$usb.away"
 gives 1 'a failed one is in the JSON' guard backup --json
 ok 'with its error' grep -q '"error": "destination ' "$out"
@@ -302,8 +309,11 @@ exit \$(cat "$T/status")
 END
 echo "backup-command = sh $T/carry # it" >"$state/config"
 echo 3 >"$T/status"
+touch -d '3 days ago' "$state/backups/$id/success"
 gives 1 'a command that fails is reported' guard backup
 says "$err" 'backup-command failed (status 3)'
+guard status >"$out" 2>&1
+says "$out" 'newest backup: 3 d ago'
 is "$(cat "$T/where")" "$usb $usb" 'it runs in the destination'
 cp "$T/carried" "$T/first"
 is "$(head -n 1 "$T/first")" guard-copy 'the first list has all files'
@@ -327,6 +337,17 @@ is "$(cat "$T/carried")" '' 'for nothing new'
 change seven
 gives 0 'later lists' guard backup
 ok 'have only new files' test "$(wc -l <"$T/carried")" -le 3
+echo "backup-command $usb = sh $T/carry # elsewhere" >"$state/config"
+gives 0 'another command' guard backup
+is "$(head -n 1 "$T/carried")" guard-copy 'gets all files'
+flock "$state/backups/$id/lock" sleep 1 &
+gives 0 'a backup waits for another one' guard backup
+says "$err" 'in use by another backup: waiting'
+guard status >"$out" 2>&1
+silent "$out" 'snapshots have changed since'
+touch -d '1 minute ago' "$state/backups/$id/success"
+guard status >"$out" 2>&1
+says "$out" "in '$usb'; snapshots have changed since"
 echo >"$state/config"
 change eight
 guard backup -q

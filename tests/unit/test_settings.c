@@ -135,20 +135,20 @@ static void a_bad_line_is_named(void **state)
 		"backup-commands = cat",
 	};
 	struct place *p = *state;
+	struct settings none;
+	struct err err;
 	size_t i;
 
 	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
-		struct settings s;
-		struct err err;
-
 		write_file(p, "config", lines[i]);
-		assert_int_equal(settings_load(&p->state, &s, &err), -EINVAL);
+		assert_int_equal(settings_load(&p->state, &none, &err),
+				 -EINVAL);
 		assert_non_null(strstr(err.text, "/config: "));
 	}
 	write_file(p, "config",
 		   "backup-command /a = 1\nbackup-command = 2\n"
 		   "backup-command /a = 3");
-	assert_int_equal(settings_load(&p->state, &p->none, &err), -EEXIST);
+	assert_int_equal(settings_load(&p->state, &none, &err), -EEXIST);
 	assert_non_null(strstr(err.text, "/config: line 3: "));
 }
 
