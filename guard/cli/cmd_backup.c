@@ -284,7 +284,7 @@ static void report_backup(struct backup_command *x, const struct push_result *r,
 }
 
 /* whole: the same directory, else the same file system. */
-static bool are_same(int fd, int other_fd, bool whole)
+static bool is_one_place(int fd, int other_fd, bool whole)
 {
 	struct stat a, b;
 
@@ -321,7 +321,7 @@ static int send_and_report(struct backup_command *x, struct err *err)
 	if (got < 0)
 		return got;
 	report_backup(x, &r, got ? err->text : NULL);
-	if (*x->words && are_same(x->c->state.fd, x->d.fd, false) &&
+	if (*x->words && is_one_place(x->c->state.fd, x->d.fd, false) &&
 	    !settings_backup_command(&x->settings, x->d.path))
 		output_warn("%s is on the same disk as guard's store: the loss "
 			    "of that disk loses both, unless a program carries "
@@ -352,7 +352,7 @@ static int check_copied(const struct backup_command *x, struct err *err)
 			       backups_read_keyfile(&first, &keyfile, id,
 						    &ignored) == 0 &&
 			       memcmp(id, x->b->id, sizeof(id)) == 0 &&
-			       !are_same(first.fd, x->d.fd, true)
+			       !is_one_place(first.fd, x->d.fd, true)
 		       ? fail(err, EEXIST,
 			      "%s is a copy of the destination %s: begin the "
 			      "second one in an empty directory",

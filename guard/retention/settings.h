@@ -44,7 +44,7 @@ struct settings {
 		struct settings_command {
 			char *dir; /* "": all without a line of their own */
 			char *command; /* "": none */
-		} *items;
+		} * items;
 		size_t count, capacity;
 	} backup_commands;
 };
