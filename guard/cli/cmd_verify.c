@@ -248,8 +248,7 @@ static int verify_destination(struct context *c,
 	AUTO(names) struct names damaged = {0};
 	struct copy_verify_result sum = {0};
 	const struct copy_options options = {
-		.read_data = level->read_data,
-		.sample = level->sample,
+		.read_percentage = level->read_data ? 100 : level->sample,
 		.fault = print_backup_fault,
 		.progress = progress_show_bytes,
 		.arg = &v,

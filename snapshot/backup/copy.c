@@ -13,6 +13,7 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -21,8 +22,8 @@
 #include "snapshot/store/store_dir.h"
 
 #define PIECE ((size_t)1 << 20)
-/* More missing numbers are not reported. */
-#define GAPS_MAX 1000
+/* So many faults, and no more missing numbers are reported. */
+#define FAULTS_MAX 1000
 
 struct copy_store {
 	struct manifest_place place;
@@ -239,77 +240,179 @@ int copy_open(const struct destination *d,
 	return 0;
 }
 
-/* --- damage --- */
+/* --- work on the files of a copy --- */
 
-static void report_manifest(const struct copy_options *o, uint64_t number,
-			    const char *why)
+struct work {
+	struct copy_store *c;
+	const struct copy_options *o;
+	VEC(const struct manifest_item *) items; /* wanted ones */
+	uint64_t faults;
+	uint64_t done, total; /* bytes of items */
+	unsigned char *bytes; /* PIECE */
+	struct copy_verify_result result; /* of copy_verify() */
+	/* Of a store that is made. */
+	int dir_fd, packs_fd, snaps_fd;
+	struct buf root;
+	struct names cut; /* packs whose records are damaged */
+};
+
+static struct work begin_work(struct copy_store *c,
+			      const struct copy_options *o)
 {
-	if (o->fault)
-		o->fault(o->arg, text_printf("backup %" PRIu64, number),
-			 "its manifest", why);
+	return (struct work){
+		.c = c,
+		.o = o,
+		.bytes = mem_alloc(PIECE),
+		.dir_fd = -1,
+		.packs_fd = -1,
+		.snaps_fd = -1,
+	};
 }
 
-static uint64_t report_missing(const struct copy_store *c,
-			       const struct copy_options *o)
+static void work_free(struct work *w)
+{
+	VEC_FREE(&w->items);
+	free(w->bytes);
+	fd_close(&w->dir_fd);
+	fd_close(&w->packs_fd);
+	fd_close(&w->snaps_fd);
+	if (w->root.data)
+		explicit_bzero(w->root.data, w->root.len);
+	buf_free(&w->root);
+	names_free(&w->cut);
+}
+
+static void want_item(struct work *w, const struct manifest_item *item)
+{
+	*VEC_ADD(&w->items) = item;
+	w->total += item->len;
+}
+
+static void make_progress(struct work *w, uint64_t len)
+{
+	w->done += len;
+	if (w->o->progress)
+		w->o->progress(w->o->arg, w->done, w->total);
+}
+
+static void report(struct work *w, const char *object, const char *what,
+		   const char *why)
+{
+	w->faults++;
+	if (w->o->fault)
+		w->o->fault(w->o->arg, object, what, why);
+}
+
+static void report_item(struct work *w, const struct manifest_item *item,
+			const char *why)
+{
+	auto_free char *path = manifest_object_path(&w->c->place, item);
+
+	report(w, path, item->name, why);
+}
+
+static void report_manifest(struct work *w, uint64_t number, const char *why)
+{
+	report(w, text_printf("backup %" PRIu64, number), "its manifest", why);
+}
+
+static void report_missing(struct work *w)
 {
 	size_t i;
 
-	for (i = 0; i < c->missing.count; i++)
-		report_manifest(o, c->missing.items[i],
+	for (i = 0; i < w->c->missing.count; i++)
+		report_manifest(w, w->c->missing.items[i],
 				"missing or damaged: files that only it lists "
 				"are lost");
-	return c->missing.count;
 }
 
-/* --- unpacking --- */
-
-struct unpack {
-	struct copy_store *c;
-	const struct copy_options *o;
-	int dir_fd, packs_fd, snaps_fd;
-	const bool *wanted; /* for each item, or NULL: all */
-	struct names cut; /* packs whose records are damaged */
-	uint64_t faults, done, total;
-	unsigned char *bytes; /* PIECE */
-};
-
-static void report_fault(struct unpack *u, const struct manifest_item *item,
-			 const char *why)
-{
-	auto_free char *path = manifest_object_path(&u->c->place, item);
-
-	u->faults++;
-	if (u->o->fault)
-		u->o->fault(u->o->arg, path, item->name, why);
-}
-
-/* Items in the order in which their files have them. */
+/* The records of packs first, and items in the order in which their files have
+ * them. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct manifest_item *x = *(const struct manifest_item *const *)a;
 	const struct manifest_item *y = *(const struct manifest_item *const *)b;
-	int order = memcmp(x->object, y->object, SEAL_HASH_LEN);
+	int order =
+		(y->kind == MANIFEST_RECORDS) - (x->kind == MANIFEST_RECORDS);
 
+	if (!order)
+		order = memcmp(x->object, y->object, SEAL_HASH_LEN);
 	return order ? order
 		     : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+/* Calls each() for each file that has wanted items, with these. */
+static int each_file(struct work *w,
+		     int (*each)(struct work *w,
+				 const struct manifest_item **items,
+				 size_t count, struct err *err),
+		     struct err *err)
+{
+	const struct manifest_item **items;
+	size_t i, first = 0;
+
+	VEC_SORT(&w->items, compare_places);
+	items = w->items.items;
+	for (i = 1; i <= w->items.count; i++) {
+		if (i < w->items.count &&
+		    memcmp(items[first]->object, items[i]->object,
+			   SEAL_HASH_LEN) == 0)
+			continue;
+		if (each(w, items + first, i - first, err) < 0)
+			return -err->num;
+		first = i;
+	}
+	return 0;
+}
+
+/* Opens the file of an item, which the caller closes also after a failure.
+ * read_data: whether all of its bytes are checked. */
+static int open_file(const struct work *w, const struct manifest_item *item,
+		     bool read_data, int *ret_fd, struct err *err)
+{
+	const struct manifest_place *place = &w->c->place;
+	auto_free char *path = manifest_object_path(place, item);
+
+	*ret_fd = destination_read(place->destination, path, err);
+	if (*ret_fd < 0)
+		return *ret_fd;
+	return read_data ? seal_check_file(*ret_fd, item->object, err) : 0;
+}
+
+/* --- unpacking --- */
+
 /* A name of a manifest becomes a name in the new store. */
 static bool is_good_name(const struct manifest_item *item)
 {
-	size_t len = strlen(item->name);
-
 	if (item->kind == MANIFEST_SNAPSHOT)
 		return catalog_file_seq(item->name) != 0;
 	if (item->kind == MANIFEST_FILE)
 		return strcmp(item->name, "gone") == 0 ||
 		       strcmp(item->name, "lost") == 0 ||
 		       strcmp(item->name, "pins") == 0;
-	return len > 4 && strcmp(item->name + len - 4, ".gpk") == 0;
+	return path_ends(item->name, ".gpk");
+}
+
+static int open_target(const struct work *w, const struct manifest_item *item)
+{
+	int dir_fd = item->kind == MANIFEST_SNAPSHOT ? w->snaps_fd
+		     : item->kind == MANIFEST_FILE   ? w->dir_fd
+						     : w->packs_fd;
+	int fd;
+
+	/* Its records, or an earlier call, may have made it. */
+	(void)!fchmodat(dir_fd, item->name, 0600, 0);
+	fd = openat(dir_fd, item->name,
+		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
+			    (dir_fd == w->packs_fd ? 0 : O_TRUNC),
+		    0400);
+	if (fd >= 0 && fchmod(fd, 0400) < 0)
+		fd_close(&fd);
+	return fd;
 }
 
 /* Where the n-th byte of an item belongs in its file. */
-static uint64_t place_in_file(const struct unpack *u,
+static uint64_t place_in_file(const struct work *w,
 			      const struct manifest_item *item, uint64_t n)
 {
 	const struct manifest_item *records;
@@ -318,327 +421,155 @@ static uint64_t place_in_file(const struct unpack *u,
 		return HEADER_LEN + n;
 	if (item->kind != MANIFEST_INDEX || n < HEADER_LEN)
 		return n;
-	records = manifest_items_find(&u->c->state.items, MANIFEST_RECORDS,
+	records = manifest_items_find(&w->c->state.items, MANIFEST_RECORDS,
 				      item->name);
 	return n + (records ? records->len : 0);
 }
 
-static int target_dir(const struct unpack *u, const struct manifest_item *item)
+/* Copies one item out of its file. 1: the file is damaged, and the bytes before
+ * are there; err says how. */
+static int unpack_item(struct work *w, struct seal_reader *r,
+		       const struct manifest_item *item, struct err *err)
 {
-	return item->kind == MANIFEST_SNAPSHOT ? u->snaps_fd
-	       : item->kind == MANIFEST_FILE   ? u->dir_fd
-					       : u->packs_fd;
-}
+	auto_close int fd = -1;
+	uint64_t done = 0;
 
-static int open_target(const struct unpack *u, const struct manifest_item *item)
-{
-	int dir_fd = target_dir(u, item);
-	bool pack = dir_fd == u->packs_fd;
-	int fd = openat(dir_fd, item->name,
-			O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
-				(pack ? 0 : O_TRUNC),
-			0600);
-
-	/* Files are 0400; this process may have made it before. */
-	if (fd < 0 && errno == EACCES &&
-	    fchmodat(dir_fd, item->name, 0600, 0) == 0)
-		fd = openat(dir_fd, item->name,
-			    O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	return fd;
-}
-
-static bool is_pack(const struct manifest_item *item)
-{
-	return item->kind <= MANIFEST_TREES;
-}
-
-/* A pack without all of its records must not look complete: it ends behind the
- * intact ones and gets no index, so that its index is made of these. Without
- * records there is no pack: see copy_fetch(). */
-static void end_damaged(struct unpack *u, const struct manifest_item *item,
-			int fd, uint64_t len)
-{
-	bool is_index = item->kind == MANIFEST_INDEX;
-
-	if (u->wanted)
-		return;
-	if (item->kind == MANIFEST_RECORDS)
-		names_add(&u->cut, item->name);
-	if (fd >= 0 && is_pack(item) && len && !(is_index && u->o->lazy) &&
-	    ftruncate(fd, (off_t)place_in_file(u, item, len)) == 0)
-		return;
-	if (!is_index || u->o->lazy)
-		(void)unlinkat(target_dir(u, item), item->name, 0);
-}
-
-/* Reads the next n bytes, PIECE at most, of a file of the destination. */
-static int read_piece(struct unpack *u, struct seal_reader *r, size_t n,
-		      struct err *err)
-{
-	size_t got;
-
-	if (seal_reader_read(r, u->bytes, n, &got, err) < 0)
-		return -err->num;
-	return got < n ? fail(err, EBADMSG, "it is too short") : 0;
-}
-
-/* Copies one item out of its file, which r reads at its offset, and moves *at
- * behind it. 1: the file is damaged; err says how. */
-static int unpack_item(struct unpack *u, struct seal_reader *r,
-		       const struct manifest_item *item, uint64_t *at,
-		       struct err *err)
-{
-	auto_close int fd = open_target(u, item);
-	uint64_t done = 0, len = item->len;
-	unsigned char last[8];
-
-	if (fd < 0)
-		return fail_errno(err, "create %s", text_quote(item->name));
-	if (item->kind == MANIFEST_INDEX && names_have(&u->cut, item->name))
-		len = HEADER_LEN;
-	while (done < len) {
-		uint64_t left = len - done;
-		size_t n = left < PIECE ? (size_t)left : PIECE;
-
+	do {
 		/* The header of a pack is apart from its index. */
-		if (item->kind == MANIFEST_INDEX && done < HEADER_LEN &&
-		    n > HEADER_LEN - done)
-			n = (size_t)(HEADER_LEN - done);
-		if (read_piece(u, r, n, err) < 0) {
-			end_damaged(u, item, fd, done);
+		size_t most = item->kind == MANIFEST_INDEX && !done ? HEADER_LEN
+								    : PIECE;
+		uint64_t left = item->len - done;
+		size_t n = left < most ? (size_t)left : most, got;
+
+		if (seal_reader_read(r, item->offset + done, w->bytes, n, &got,
+				     err) < 0)
+			return 1;
+		if (got < n) {
+			(void)fail(err, EBADMSG, "it is too short");
 			return 1;
 		}
-		if (fd_pwrite(fd, u->bytes, n, place_in_file(u, item, done)) <
-		    0)
+		if (fd < 0)
+			fd = open_target(w, item);
+		if (fd < 0 || fd_pwrite(fd, w->bytes, n,
+					place_in_file(w, item, done)) < 0)
 			return fail_errno(err, "write %s",
 					  text_quote(item->name));
 		done += n;
-		*at += n;
-		u->done += n;
-		if (u->o->progress)
-			u->o->progress(u->o->arg, u->done, u->total);
-	}
-	/* Records may all end with zeros: check_hash(). */
-	if (item->kind != MANIFEST_RECORDS && len == item->len && len >= 8 &&
-	    (fd_pread(fd, last, 8, place_in_file(u, item, len - 8)) != 8 ||
-	     get_le(last, 8) != item->check)) {
-		/* A whole pack has its own index. */
-		if (item->kind != MANIFEST_TREES)
-			end_damaged(u, item, fd, HEADER_LEN);
-		(void)fail(err, EBADMSG, "it has the content of another file");
-		return 1;
-	}
-	if (fchmod(fd, 0400) < 0)
-		return fail_errno(err, "protect %s", text_quote(item->name));
+		make_progress(w, n);
+	} while (done < item->len);
 	return 0;
 }
 
-static int skip_to(struct unpack *u, struct seal_reader *r, uint64_t *at,
-		   uint64_t offset, struct err *err)
-{
-	while (*at < offset) {
-		uint64_t left = offset - *at;
-		size_t n = left < PIECE ? (size_t)left : PIECE;
-
-		if (read_piece(u, r, n, err) < 0)
-			return -err->num;
-		*at += n;
-	}
-	return 0;
-}
-
-/* Reads the whole file; the pages that were read before are in memory. */
-static int check_hash(int fd, const struct manifest_item *item, struct err *err)
-{
-	unsigned char hash[SEAL_HASH_LEN];
-	uint64_t len;
-
-	if (seal_hash_file(fd, hash, &len, err) < 0)
-		return -err->num;
-	return memcmp(hash, item->object, SEAL_HASH_LEN) == 0
-		       ? 0
-		       : fail(err, EBADMSG, "its bytes do not match its name");
-}
-
-/* All items of one file. Its damage is reported for each item that lacks bytes,
- * and is no failure. */
-static int unpack_file(struct unpack *u, const struct manifest_item **items,
+/*
+ * The items of one file. Its damage is reported for each of them, and is no
+ * failure. Of damaged packs the records in front of the damage are unpacked.
+ * Those of another file of this namespace, which the seal accepts, are intact
+ * records, too. But their pack must not look complete, and the index describes
+ * others: without it, it is made of the records. Other items of a damaged file
+ * are lost.
+ */
+static int unpack_file(struct work *w, const struct manifest_item **items,
 		       size_t count, struct err *err)
 {
-	const struct manifest_place *place = &u->c->place;
-	auto_free char *path = manifest_object_path(place, items[0]);
+	const struct manifest_place *place = &w->c->place;
 	AUTO(seal_reader) struct seal_reader *r = NULL;
 	auto_close int fd = -1;
-	uint64_t at = 0, faults = u->faults;
-	bool damaged;
+	bool records = items[0]->kind == MANIFEST_RECORDS, whole;
+	int got = open_file(w, items[0], true, &fd, err);
 	size_t i;
-	int got;
 
-	got = fd = destination_read(place->destination, path, err);
-	if (got >= 0)
-		got = seal_reader_new(fd, place->key,
-				      manifest_seal_kind(items[0]),
-				      place->space, &r, err);
 	if (got < 0 && !destination_is_damage(got))
 		return got;
-	damaged = got < 0;
+	whole = got == 0;
+	if (whole || (records && fd >= 0))
+		(void)seal_reader_new(fd, place->key,
+				      manifest_seal_kind(items[0]),
+				      place->space, &r, err);
 	for (i = 0; i < count; i++) {
-		damaged = damaged ||
-			  skip_to(u, r, &at, items[i]->offset, err) < 0;
-		/* A pack without intact records does not exist. */
-		if (items[i]->kind == MANIFEST_INDEX &&
-		    names_have(&u->cut, items[i]->name) &&
-		    !fd_exists(u->packs_fd, items[i]->name))
+		const struct manifest_item *item = items[i];
+
+		if (!is_good_name(item)) {
+			report_item(w, item, "its name is invalid");
 			continue;
-		if (!damaged) {
-			got = unpack_item(u, r, items[i], &at, err);
-			if (got < 0)
-				return got;
-			damaged = got;
-		} else if (items[i]->kind == MANIFEST_RECORDS) {
-			end_damaged(u, items[i], -1, 0);
 		}
-		if (damaged)
-			report_fault(u, items[i], err->text);
-		/* Another content in the file says nothing about the next. */
-		if (at == items[i]->offset + items[i]->len)
-			damaged = false;
-	}
-	if (u->faults > faults || u->wanted ||
-	    check_hash(fd, items[0], err) == 0)
-		return 0;
-	/* The seal also accepts another file of this namespace. Its records are
-	 * intact, but not those that the index of the pack describes: the index
-	 * is made of them again. */
-	for (i = 0; i < count; i++) {
-		if (items[i]->kind == MANIFEST_RECORDS)
-			names_add(&u->cut, items[i]->name);
-		report_fault(u, items[i], err->text);
+		if (item->kind == MANIFEST_INDEX &&
+		    names_have(&w->cut, item->name))
+			continue;
+		got = r ? unpack_item(w, r, item, err) : 1;
+		if (got < 0)
+			return got;
+		if (whole && got == 0)
+			continue;
+		report_item(w, item, err->text);
+		if (records)
+			names_add(&w->cut, item->name);
 	}
 	return 0;
 }
-/* Unpacks the wanted items, each file of the destination once: records, or all
- * others. */
-static int unpack_kinds(struct unpack *u, bool records, struct err *err)
-{
-	const struct manifest_items *all = &u->c->state.items;
-	VEC(const struct manifest_item *) list = {0};
-	size_t i, first = 0;
-	int got = 0;
 
-	for (i = 0; i < all->count; i++) {
-		const struct manifest_item *item = &all->items[i];
-
-		if (item->kind == MANIFEST_ROOT ||
-		    (item->kind == MANIFEST_RECORDS) != records ||
-		    (u->wanted ? !u->wanted[i] : u->o->lazy && records))
-			continue;
-		if (!is_good_name(item)) {
-			report_fault(u, item, "its name is invalid");
-			continue;
-		}
-		*VEC_ADD(&list) = item;
-		u->total += item->len;
-	}
-	VEC_SORT(&list, compare_places);
-	for (i = 1; i <= list.count && got == 0; i++) {
-		if (i < list.count &&
-		    memcmp(list.items[first]->object, list.items[i]->object,
-			   SEAL_HASH_LEN) == 0)
-			continue;
-		got = unpack_file(u, list.items + first, i - first, err);
-		first = i;
-	}
-	VEC_FREE(&list);
-	return got;
-}
-
-static int unpack_items(struct unpack *u, struct err *err)
-{
-	int got;
-
-	u->bytes = mem_alloc(PIECE);
-	got = unpack_kinds(u, true, err);
-	return got < 0 ? got : unpack_kinds(u, false, err);
-}
-
-static int make_dirs(struct unpack *u, const char *dir, struct err *err)
+static int make_dirs(struct work *w, const char *dir, struct err *err)
 {
 	static const char *const names[] = {"packs", "snaps", "tmp", "trash"};
 	size_t i;
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return fail_errno(err, "create %s", text_quote(dir));
-	u->dir_fd = store_dir_open_subdir(AT_FDCWD, dir, err);
-	if (u->dir_fd < 0)
-		return u->dir_fd;
-	if (fd_exists(u->dir_fd, "FORMAT"))
+	w->dir_fd = store_dir_open_subdir(AT_FDCWD, dir, err);
+	if (w->dir_fd < 0)
+		return w->dir_fd;
+	if (fd_exists(w->dir_fd, "FORMAT"))
 		return fail(err, EEXIST, "%s is a store already",
 			    text_quote(dir));
-	if (atomic_clear(u->dir_fd, err) < 0)
+	if (atomic_clear(w->dir_fd, err) < 0)
 		return -err->num;
 	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (mkdirat(u->dir_fd, names[i], 0700) < 0 && errno != EEXIST)
+		if (mkdirat(w->dir_fd, names[i], 0700) < 0 && errno != EEXIST)
 			return fail_errno(err, "create %s in %s", names[i],
 					  text_quote(dir));
-	u->packs_fd = store_dir_open_subdir(u->dir_fd, "packs", err);
-	if (u->packs_fd < 0)
-		return u->packs_fd;
-	u->snaps_fd = store_dir_open_subdir(u->dir_fd, "snaps", err);
-	return u->snaps_fd < 0 ? u->snaps_fd : 0;
+	w->packs_fd = store_dir_open_subdir(w->dir_fd, "packs", err);
+	if (w->packs_fd < 0)
+		return w->packs_fd;
+	w->snaps_fd = store_dir_open_subdir(w->dir_fd, "snaps", err);
+	return w->snaps_fd < 0 ? w->snaps_fd : 0;
 }
 
 /* The number behind which the next snapshot is counted, then FORMAT, with
  * which the store exists. All else is durable before. */
-static int finish_store(struct unpack *u, const struct buf *root,
-			struct err *err)
+static int finish_store(struct work *w, struct err *err)
 {
 	auto_free char *highest =
-		mem_printf("%019" PRIu64 "\n", u->c->state.last.newest);
+		mem_printf("%019" PRIu64 "\n", w->c->state.last.newest);
 
-	if (atomic_write(u->dir_fd, "commit.lock", highest, strlen(highest),
+	if (atomic_write(w->dir_fd, "commit.lock", highest, strlen(highest),
 			 0600, ATOMIC_NO_SYNC, err) < 0 ||
-	    atomic_write(u->dir_fd, "lock", "", 0, 0600, ATOMIC_NO_SYNC, err) <
+	    atomic_write(w->dir_fd, "lock", "", 0, 0600, ATOMIC_NO_SYNC, err) <
 		    0)
 		return -err->num;
-	if (syncfs(u->dir_fd) < 0)
+	if (syncfs(w->dir_fd) < 0)
 		return fail_errno(err, "sync the store");
-	if (atomic_write(u->dir_fd, "FORMAT", root->data + SECRET_LEN,
-			 root->len - SECRET_LEN, 0400, ATOMIC_DURABLE, err) < 0)
+	if (atomic_write(w->dir_fd, "FORMAT", w->root.data + SECRET_LEN,
+			 w->root.len - SECRET_LEN, 0400, ATOMIC_DURABLE,
+			 err) < 0)
 		return -err->num;
 	/* Later than FORMAT: without it the next call writes there again. */
-	return fchmod(u->packs_fd, 0500) < 0 || fchmod(u->snaps_fd, 0500) < 0 ||
-			       fchmod(u->dir_fd, 0500) < 0
+	return fchmod(w->packs_fd, 0500) < 0 || fchmod(w->snaps_fd, 0500) < 0 ||
+			       fchmod(w->dir_fd, 0500) < 0
 		       ? fail_errno(err, "close the store")
 		       : 0;
 }
 
-static void unpack_free(struct unpack *u)
-{
-	fd_close(&u->dir_fd);
-	fd_close(&u->packs_fd);
-	fd_close(&u->snaps_fd);
-	names_free(&u->cut);
-	free(u->bytes);
-}
-
 static int report_lost(void *arg, const struct verify_fault *f, struct err *err)
 {
-	struct unpack *u = arg;
-	auto_free char *what = mem_printf("snapshot %" PRIu64, f->seq);
-
 	(void)err;
-	u->faults++;
-	if (u->o->fault)
-		u->o->fault(u->o->arg, what, f->name, f->text);
+	report(arg, text_printf("snapshot %" PRIu64, f->seq), f->name, f->text);
 	return 0;
 }
 
 /* The backup of a damaged store is not complete, though all of its files are
  * intact. */
-static int check_store(struct unpack *u, const char *dir, struct err *err)
+static int check_store(struct work *w, const char *dir, struct err *err)
 {
-	const struct verify_options o = {.fault = report_lost, .arg = u};
+	const struct verify_options o = {.fault = report_lost, .arg = w};
 	AUTO(store) struct store *s = NULL;
 	struct verify_result r;
 
@@ -652,33 +583,24 @@ int copy_unpack(struct copy_store *c, const char *dir,
 		const struct copy_options *o, uint64_t *ret_faults,
 		struct err *err)
 {
-	AUTO(unpack)
-	struct unpack u = {
-		.c = c,
-		.o = o,
-		.dir_fd = -1,
-		.packs_fd = -1,
-		.snaps_fd = -1,
-		.faults = report_missing(c, o),
-	};
-	AUTO(buf) struct buf root = {0};
-	int got;
+	AUTO(work) struct work w = begin_work(c, o);
+	const struct manifest_items *all = &c->state.items;
+	size_t i;
 
-	got = make_dirs(&u, dir, err);
-	if (got == 0)
-		got = manifest_read_root(&c->place, &root, err);
-	if (got == 0)
-		got = store_dir_write_secrets(u.dir_fd, root.data, err);
-	if (got == 0)
-		got = unpack_items(&u, err);
-	if (got == 0)
-		got = finish_store(&u, &root, err);
-	if (got == 0 && !o->lazy && u.faults == c->missing.count)
-		got = check_store(&u, dir, err);
-	if (root.data)
-		explicit_bzero(root.data, root.len);
-	*ret_faults = u.faults;
-	return got;
+	report_missing(&w);
+	for (i = 0; i < all->count; i++)
+		if (all->items[i].kind != MANIFEST_ROOT &&
+		    !(o->lazy && all->items[i].kind == MANIFEST_RECORDS))
+			want_item(&w, &all->items[i]);
+	if (make_dirs(&w, dir, err) < 0 ||
+	    manifest_read_root(&c->place, &w.root, err) < 0 ||
+	    store_dir_write_secrets(w.dir_fd, w.root.data, err) < 0 ||
+	    each_file(&w, unpack_file, err) < 0 || finish_store(&w, err) < 0 ||
+	    (!o->lazy && w.faults == c->missing.count &&
+	     check_store(&w, dir, err) < 0))
+		return -err->num;
+	*ret_faults = w.faults;
+	return 0;
 }
 
 /* The packs with an object that was reached. */
@@ -709,45 +631,35 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 	       const struct entry *e, struct err *err)
 {
 	static const struct copy_options none;
+	const struct manifest_items *all = &c->state.items;
 	AUTO(inventory) struct inventory inv = {0};
-	AUTO(unpack)
-	struct unpack u = {
-		.c = c,
-		.o = &none,
-		.dir_fd = store_dir_open_subdir(AT_FDCWD, dir, err),
-		.packs_fd = -1,
-		.snaps_fd = -1,
-	};
-	auto_free bool *wanted =
-		mem_zalloc(c->state.items.count * sizeof(*wanted) + 1);
+	AUTO(work) struct work w = begin_work(c, &none);
 	bool lost = false;
 	size_t i;
 
-	if (u.dir_fd < 0)
-		return u.dir_fd;
-	u.packs_fd = store_dir_open_subdir(u.dir_fd, "packs", err);
-	if (u.packs_fd < 0)
-		return u.packs_fd;
-	u.wanted = wanted;
-	if (inventory_load(s, &inv, err) < 0 ||
+	w.dir_fd = store_dir_open_subdir(AT_FDCWD, dir, err);
+	if (w.dir_fd < 0)
+		return w.dir_fd;
+	w.packs_fd = store_dir_open_subdir(w.dir_fd, "packs", err);
+	if (w.packs_fd < 0 || inventory_load(s, &inv, err) < 0 ||
 	    reach_check(&inv, e, note_lost, &lost, err) < 0)
 		return -err->num;
 	for (i = 0; i < inv.count; i++) {
 		const struct manifest_item *records = manifest_items_find(
-			&c->state.items, MANIFEST_RECORDS, inv.packs[i].name);
+			all, MANIFEST_RECORDS, inv.packs[i].name);
 
 		if (records && has_reached(&inv.packs[i]))
-			wanted[records - c->state.items.items] = true;
+			want_item(&w, records);
 	}
 	/* A pack whose index is lost does not exist so far, and may have any
 	 * object. */
-	for (i = 0; lost && i < c->state.items.count; i++)
-		wanted[i] |=
-			c->state.items.items[i].kind == MANIFEST_RECORDS &&
-			!fd_exists(u.packs_fd, c->state.items.items[i].name);
-	return lost && fchmod(u.packs_fd, 0700) < 0
-		       ? fail_errno(err, "open packs in %s", text_quote(dir))
-		       : unpack_items(&u, err);
+	for (i = 0; lost && i < all->count; i++)
+		if (all->items[i].kind == MANIFEST_RECORDS &&
+		    !fd_exists(w.packs_fd, all->items[i].name))
+			want_item(&w, &all->items[i]);
+	if (lost && fchmod(w.packs_fd, 0700) < 0)
+		return fail_errno(err, "open packs in %s", text_quote(dir));
+	return each_file(&w, unpack_file, err);
 }
 
 /* --- checking --- */
@@ -759,28 +671,6 @@ static uint64_t sealed_len(uint64_t content)
 	       (content / SEAL_FRAME_LEN + 1) * SEAL_FRAME_ADDS;
 }
 
-static int check_file(const struct copy_store *c,
-		      const struct manifest_item *last, bool read_data,
-		      uint64_t *ret_len, struct err *err)
-{
-	const struct manifest_place *place = &c->place;
-	auto_free char *path = manifest_object_path(place, last);
-	auto_close int fd = destination_read(place->destination, path, err);
-	struct stat st;
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0)
-		return fail_errno(err, "read it");
-	*ret_len = (uint64_t)st.st_size;
-	/* The last items of a file may have been dropped since. */
-	if (*ret_len < sealed_len(last->offset + last->len))
-		return fail(err, EBADMSG,
-			    "it has %" PRIu64 " bytes instead of %" PRIu64,
-			    *ret_len, sealed_len(last->offset + last->len));
-	return read_data ? check_hash(fd, last, err) : 0;
-}
-
 static bool is_sampled(unsigned int percentage)
 {
 	unsigned char random;
@@ -789,88 +679,88 @@ static bool is_sampled(unsigned int percentage)
 	return random * 100u < percentage * 256u;
 }
 
-/* A prune deletes the oldest manifests, so that a number between two others is
- * missing because its file was removed or hidden. Those that are there are read
- * with read_data. */
-static uint64_t report_others(const struct copy_store *c,
-			      const struct copy_options *o)
+/* The last items of a file may have been dropped since, so that it is longer.
+ */
+static int verify_file(struct work *w, const struct manifest_item **items,
+		       size_t count, struct err *err)
 {
-	const struct manifest_name *n = c->names.items;
-	uint64_t count = 0, number;
+	const struct manifest_item *last = items[count - 1];
+	uint64_t least = sealed_len(last->offset + last->len), len = 0;
+	auto_close int fd = -1;
+	int got =
+		open_file(w, last, is_sampled(w->o->read_percentage), &fd, err);
+	struct stat st;
 	size_t i;
 
-	for (i = 0; i < c->names.count; i++) {
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		len = (uint64_t)st.st_size;
+	if (got == 0 && len < least)
+		got = fail(err, EBADMSG,
+			   "it has %" PRIu64 " bytes instead of %" PRIu64, len,
+			   least);
+	if (got < 0 && !destination_is_damage(got))
+		return got;
+	for (i = 0; i < count; i++) {
+		if (got < 0)
+			report_item(w, items[i], err->text);
+		make_progress(w, items[i]->len);
+	}
+	w->result.files++;
+	w->result.bytes += len;
+	return 0;
+}
+
+static bool is_missing(const struct copy_store *c, uint64_t number)
+{
+	return sorted_find_number(number, c->missing.items, c->missing.count,
+				  sizeof(number));
+}
+
+/* The manifests on which the newest backup does not build. A prune deletes the
+ * oldest ones, so that a number between two others is missing because its file
+ * was removed or hidden. Those that are there are read if all bytes are. */
+static void report_others(struct work *w)
+{
+	const struct manifest_names *names = &w->c->names;
+	const struct manifest_name *n = names->items;
+	uint64_t next = names->count ? n->number : 0;
+	size_t i;
+
+	for (i = 0; i < names->count; i++, n++) {
 		AUTO(manifest) struct manifest m = {0};
 		struct err err;
 
-		/* Clones may have written two of one number. */
-		number = n[i].number;
-		if (i && n[i - 1].number < number)
-			number = n[i - 1].number + 1;
-		for (; number <= n[i].number && count < GAPS_MAX; number++) {
-			bool there = number == n[i].number;
-
-			if (sorted_find_number(number, c->missing.items,
-					       c->missing.count,
-					       sizeof(number)) ||
-			    (there &&
-			     (!o->read_data ||
-			      manifest_read(&c->place, &n[i], &m, &err) == 0)))
-				continue;
-			count++;
-			report_manifest(o, number,
-					there ? err.text
-					      : "missing; later ones have all "
+		for (; next < n->number && w->faults < FAULTS_MAX; next++)
+			if (!is_missing(w->c, next))
+				report_manifest(w, next,
+						"missing; later ones have all "
 						"its files");
-		}
+		next = n->number + 1;
+		if (w->o->read_percentage == 100 &&
+		    !is_missing(w->c, n->number) &&
+		    manifest_read(&w->c->place, n, &m, &err) < 0)
+			report_manifest(w, n->number, err.text);
 	}
-	return count;
 }
 
 int copy_verify(struct copy_store *c, const struct copy_options *o,
 		struct copy_verify_result *ret, struct err *err)
 {
-	struct unpack u = {.c = c, .o = o};
-	const struct manifest_items *all = &c->state.items;
-	auto_free const struct manifest_item **list =
-		mem_alloc((all->count + 1) * sizeof(*list));
-	struct copy_verify_result r = {
-		.faults = report_missing(c, o) + report_others(c, o),
-	};
-	uint64_t total = 0, done = 0;
-	size_t i, k, first = 0;
+	AUTO(work) struct work w = begin_work(c, o);
+	size_t i;
 
-	for (i = 0; i < all->count; i++) {
-		list[i] = &all->items[i];
-		total += all->items[i].len;
-		r.snapshots += all->items[i].kind == MANIFEST_SNAPSHOT;
-		r.packs += all->items[i].kind == MANIFEST_INDEX ||
-			   all->items[i].kind == MANIFEST_TREES;
-	}
-	vec_sort(list, all->count, sizeof(*list), compare_places);
-	for (i = 0; i < all->count; i++) {
-		bool read_data =
-			o->sample ? is_sampled(o->sample) : o->read_data;
-		uint64_t len = 0;
-		int got;
+	for (i = 0; i < c->state.items.count; i++) {
+		const struct manifest_item *item = &c->state.items.items[i];
 
-		done += list[i]->len;
-		if (i + 1 < all->count &&
-		    memcmp(list[i]->object, list[i + 1]->object,
-			   SEAL_HASH_LEN) == 0)
-			continue;
-		got = check_file(c, list[i], read_data, &len, err);
-		if (got < 0 && !destination_is_damage(got))
-			return got;
-		for (k = first; got < 0 && k <= i; k++)
-			report_fault(&u, list[k], err->text);
-		first = i + 1;
-		r.files++;
-		r.bytes += len;
-		if (o->progress)
-			o->progress(o->arg, done, total);
+		want_item(&w, item);
+		w.result.snapshots += item->kind == MANIFEST_SNAPSHOT;
+		w.result.packs += item->kind == MANIFEST_INDEX ||
+				  item->kind == MANIFEST_TREES;
 	}
-	r.faults += u.faults;
-	*ret = r;
-	return r.faults != 0;
+	report_missing(&w);
+	report_others(&w);
+	if (each_file(&w, verify_file, err) < 0)
+		return -err->num;
+	*ret = w.result;
+	return w.faults != 0;
 }

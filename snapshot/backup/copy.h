@@ -2,8 +2,9 @@
  * Reads the stores in a destination: lists them, makes stores of them again,
  * and checks them.
  *
- * One changed byte or one missing file costs the content of that file alone:
- * the rest is unpacked, and the damage is reported object by object.
+ * One changed byte or one missing file costs the content of that file alone, of
+ * one with packs of data what is behind the byte: the rest is unpacked, and the
+ * damage is reported object by object.
  */
 #ifndef GUARD_SNAPSHOT_BACKUP_COPY_H
 #define GUARD_SNAPSHOT_BACKUP_COPY_H
@@ -49,8 +50,8 @@ typedef void copy_progress(void *arg, uint64_t done, uint64_t total);
 
 struct copy_options {
 	bool lazy; /* unpack without the records of data packs: copy_fetch() */
-	bool read_data; /* verify the bytes of all files */
-	unsigned int sample; /* percentage of the files whose bytes are read */
+	/* For verify: of the files whose bytes are read, chosen at random. */
+	unsigned int read_percentage;
 	copy_fault *fault; /* may be NULL */
 	copy_progress *progress; /* may be NULL */
 	void *arg;
@@ -68,12 +69,11 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 	       const struct entry *e, struct err *err);
 
 struct copy_verify_result {
-	uint64_t files, bytes, snapshots, packs, faults;
+	uint64_t files, bytes, snapshots, packs;
 };
 
-/* The chain, presence and sizes; with read_data all bytes, and the manifests of
- * all backups that are there. A file may be longer than its items: its last
- * ones may have been dropped since. 0: intact, 1: damaged. */
+/* The chain, presence and sizes; at 100 percent also the manifests of all
+ * backups that are there. 0: intact, 1: damaged. */
 int copy_verify(struct copy_store *c, const struct copy_options *o,
 		struct copy_verify_result *ret, struct err *err);
 

@@ -15,13 +15,9 @@
 #include "base/vec.h"
 #include "snapshot/store/hash.h"
 
-#define ROOT_LEN_MAX ((size_t)64 << 10)
-
 #define MAGIC "GUARDMF1"
 #define VERSION 1
 #define UUID_LEN ((size_t)SEAL_SPACE_LEN / 2)
-#define PIECE_LEN ((size_t)1 << 20)
-#define CONTENT_MAX ((size_t)1 << 30)
 
 /* --- items --- */
 
@@ -324,35 +320,6 @@ bool manifest_has_twin(const struct manifest_names *names, size_t i)
 
 /* --- files --- */
 
-/* The content of the sealed file, whose hash must be the name's: an older
- * manifest under another name is no manifest of that number. */
-static int read_content(const struct manifest_place *place, int fd,
-			const struct manifest_name *name, struct buf *to,
-			struct err *err)
-{
-	AUTO(seal_reader) struct seal_reader *r = NULL;
-	unsigned char hash[SEAL_HASH_LEN];
-	uint64_t all;
-	size_t len;
-
-	if (seal_hash_file(fd, hash, &all, err) < 0)
-		return -err->num;
-	if (memcmp(hash, name->hash, sizeof(hash)) || all > CONTENT_MAX)
-		return fail(err, EBADMSG, "its bytes do not match its name");
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return fail_errno(err, "read");
-	if (seal_reader_new(fd, place->key, SEAL_MANIFEST, place->space, &r,
-			    err) < 0)
-		return -err->num;
-	do {
-		if (seal_reader_read(r, buf_reserve(to, PIECE_LEN), PIECE_LEN,
-				     &len, err) < 0)
-			return -err->num;
-		to->len += len;
-	} while (len == PIECE_LEN);
-	return 0;
-}
-
 int manifest_read(const struct manifest_place *place,
 		  const struct manifest_name *name, struct manifest *ret,
 		  struct err *err)
@@ -368,7 +335,11 @@ int manifest_read(const struct manifest_place *place,
 	fd = destination_read(place->destination, path, err);
 	if (fd < 0)
 		return fd;
-	if (read_content(place, fd, name, &content, err) == 0 &&
+	/* The hash must be the name's: an older manifest under another name is
+	 * no manifest of that number. */
+	if (seal_check_file(fd, name->hash, err) == 0 &&
+	    seal_slurp(fd, place->key, SEAL_MANIFEST, place->space, &content,
+		       err) == 0 &&
 	    manifest_decode(content.data, content.len, &m, err) == 0 &&
 	    m.number == name->number) {
 		*ret = TAKE(m);
@@ -394,24 +365,18 @@ int manifest_read_root(const struct manifest_place *place, struct buf *to,
 		   "the backup has no copy of the store's secret");
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
-		AUTO(seal_reader) struct seal_reader *r = NULL;
 		auto_free char *path = path_join(dir, name);
 		auto_close int fd = -1;
-		size_t len = 0;
 
 		if (strncmp(name, "root-", 5) != 0)
 			continue;
+		buf_clear(to);
 		fd = destination_read(d, path, err);
 		if (fd >= 0 &&
-		    seal_reader_new(fd, place->key, SEAL_ROOT, place->space, &r,
-				    err) == 0 &&
-		    seal_reader_read(r, buf_reserve(to, ROOT_LEN_MAX),
-				     ROOT_LEN_MAX, &len, err) == 0 &&
-		    len > SECRET_LEN) {
-			to->len = len;
+		    seal_slurp(fd, place->key, SEAL_ROOT, place->space, to,
+			       err) == 0 &&
+		    to->len > SECRET_LEN)
 			return 0;
-		}
-		buf_clear(to);
 	}
 	return -err->num;
 }

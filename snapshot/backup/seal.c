@@ -189,12 +189,17 @@ void seal_writer_free(struct seal_writer **w)
 
 /* --- reading --- */
 
+/* A file that is read as a whole is not longer. */
+#define CONTENT_MAX ((size_t)1 << 30)
+
 struct seal_reader {
 	int fd;
 	crypto_secretstream_xchacha20poly1305_state stream;
 	struct seal_place place;
 	bool ended, damaged;
-	size_t at, len; /* the content that was not returned yet */
+	uint64_t start; /* of the content of the last frame, in that of the file
+			 */
+	size_t len; /* of this content */
 	unsigned char content[SEAL_FRAME_LEN], sealed[SEALED_FRAME_LEN];
 };
 
@@ -219,7 +224,7 @@ int seal_reader_new(int fd, const unsigned char key[SEAL_KEY_LEN],
 	r->fd = fd;
 	r->place = make_place(kind, space);
 	r->ended = r->damaged = false;
-	r->at = r->len = 0;
+	r->start = r->len = 0;
 	(void)lib.STREAM(init_pull)(&r->stream, header + MAGIC_LEN, key);
 	*ret = TAKE(r);
 	return 0;
@@ -243,34 +248,40 @@ static int read_frame(struct seal_reader *r, struct err *err)
 				 (unsigned long long)n, r->place.bytes,
 				 sizeof(r->place.bytes)) != 0 ||
 		tag != (r->ended ? STREAM(TAG_FINAL) : 0);
+	r->start += r->len;
+	r->len = 0;
 	if (r->damaged) {
 		r->ended = false;
 		return fail(err, EBADMSG,
 			    "the file is damaged, cut or in the wrong place, "
 			    "or another key sealed it");
 	}
-	r->at = 0;
 	r->len = len;
 	return 0;
 }
 
-int seal_reader_read(struct seal_reader *r, void *to, size_t len, size_t *ret,
-		     struct err *err)
+int seal_reader_read(struct seal_reader *r, uint64_t offset, void *to,
+		     size_t len, size_t *ret, struct err *err)
 {
 	unsigned char *at = to;
 	size_t left = len;
 
 	while (left) {
-		size_t n = r->len - r->at < left ? r->len - r->at : left;
+		/* Of a byte in front of the frame: more than any length. */
+		uint64_t skip = offset - r->start;
+		size_t n;
 
-		memcpy(at, r->content + r->at, n);
-		r->at += n;
-		at += n;
-		left -= n;
-		if (!left || r->ended)
+		if (skip < r->len) {
+			n = r->len - skip < left ? r->len - skip : left;
+			memcpy(at, r->content + skip, n);
+			at += n;
+			offset += n;
+			left -= n;
+		} else if (r->ended) {
 			break;
-		if (read_frame(r, err) < 0)
+		} else if (read_frame(r, err) < 0) {
 			return -err->num;
+		}
 	}
 	*ret = len - left;
 	return 0;
@@ -284,10 +295,32 @@ void seal_reader_free(struct seal_reader **r)
 	*r = NULL;
 }
 
-int seal_hash_file(int fd, unsigned char ret_hash[SEAL_HASH_LEN],
-		   uint64_t *ret_len, struct err *err)
+int seal_slurp(int fd, const unsigned char key[SEAL_KEY_LEN],
+	       enum seal_kind kind, const unsigned char space[SEAL_SPACE_LEN],
+	       struct buf *to, struct err *err)
+{
+	AUTO(seal_reader) struct seal_reader *r = NULL;
+	size_t len, at = 0;
+
+	if (seal_reader_new(fd, key, kind, space, &r, err) < 0)
+		return -err->num;
+	do {
+		if (at > CONTENT_MAX)
+			return fail(err, EBADMSG, "the file is too long");
+		if (seal_reader_read(r, at, buf_reserve(to, SEAL_FRAME_LEN),
+				     SEAL_FRAME_LEN, &len, err) < 0)
+			return -err->num;
+		to->len += len;
+		at += len;
+	} while (len == SEAL_FRAME_LEN);
+	return 0;
+}
+
+int seal_check_file(int fd, const unsigned char want[SEAL_HASH_LEN],
+		    struct err *err)
 {
 	auto_free unsigned char *bytes = mem_alloc(SEAL_FRAME_LEN);
+	unsigned char is[SEAL_HASH_LEN];
 	crypto_generichash_state hash;
 	uint64_t len = 0;
 	ssize_t n;
@@ -301,9 +334,10 @@ int seal_hash_file(int fd, unsigned char ret_hash[SEAL_HASH_LEN],
 	}
 	if (n < 0)
 		return fail_errno(err, "read a sealed file");
-	(void)lib.crypto_generichash_final(&hash, ret_hash, SEAL_HASH_LEN);
-	*ret_len = len;
-	return 0;
+	(void)lib.crypto_generichash_final(&hash, is, SEAL_HASH_LEN);
+	return memcmp(is, want, SEAL_HASH_LEN) == 0
+		       ? 0
+		       : fail(err, EBADMSG, "its bytes do not match its name");
 }
 
 /* --- keys --- */

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 
 #define SEAL_KEY_LEN 32
 #define SEAL_HASH_LEN 32
@@ -67,16 +68,22 @@ int seal_reader_new(int fd, const unsigned char key[SEAL_KEY_LEN],
 		    enum seal_kind kind,
 		    const unsigned char space[SEAL_SPACE_LEN],
 		    struct seal_reader **ret, struct err *err);
-/* Reads up to len bytes of content; *ret is less than len only at the end.
- * -EBADMSG: damaged, cut, of another key, kind or namespace. Bytes that were
- * returned are authentic, whatever follows them. */
-int seal_reader_read(struct seal_reader *r, void *to, size_t len, size_t *ret,
-		     struct err *err);
+/* Reads up to len bytes of the content from offset on; *ret is less than len
+ * only at the end. Reads go forward: of bytes in front of those that were read
+ * before, none may come. -EBADMSG: damaged, cut, of another key, kind or
+ * namespace. Bytes that were returned are authentic, whatever follows them. */
+int seal_reader_read(struct seal_reader *r, uint64_t offset, void *to,
+		     size_t len, size_t *ret, struct err *err);
 void seal_reader_free(struct seal_reader **r);
+/* Appends the whole content. After a failure `to` has the part before. */
+int seal_slurp(int fd, const unsigned char key[SEAL_KEY_LEN],
+	       enum seal_kind kind, const unsigned char space[SEAL_SPACE_LEN],
+	       struct buf *to, struct err *err);
 
-/* The hash and the length of a whole file, without a key. */
-int seal_hash_file(int fd, unsigned char ret_hash[SEAL_HASH_LEN],
-		   uint64_t *ret_len, struct err *err);
+/* Reads a whole file, without a key and without moving the position of fd.
+ * -EBADMSG: its hash is another one. */
+int seal_check_file(int fd, const unsigned char want[SEAL_HASH_LEN],
+		    struct err *err);
 
 /* --- keys --- */
 

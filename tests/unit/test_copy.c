@@ -606,7 +606,7 @@ static int verify_copy(struct box *box, bool read_data, struct buf *faults)
 	AUTO(copy_sources) struct copy_sources sources = {0};
 	AUTO(copy) struct copy_store *c = NULL;
 	struct copy_options o = {
-		.read_data = read_data,
+		.read_percentage = read_data ? 100 : 0,
 		.fault = note_damage,
 		.arg = faults,
 	};
