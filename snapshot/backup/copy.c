@@ -29,8 +29,6 @@ struct copy_store {
 	struct manifest_place place;
 	struct manifest_state state;
 	struct manifest_names names; /* all manifests there */
-	/* Numbers of manifests without which the state is not complete. */
-	VEC(uint64_t) missing;
 };
 
 /* --- finding --- */
@@ -58,19 +56,16 @@ static int compare_sources(const void *a, const void *b)
 static bool has_successor(const struct manifest_place *place,
 			  const struct manifest_names *names, size_t i)
 {
+	const struct manifest_name *n = names->items;
 	size_t k;
 
-	for (k = i + 1; k < names->count; k++) {
+	for (k = i + 1; k < names->count && n[k].number <= n[i].number + 1;
+	     k++) {
 		AUTO(manifest) struct manifest m = {0};
 		struct err ignored;
 
-		if (names->items[k].number == names->items[i].number)
-			continue;
-		if (names->items[k].number != names->items[i].number + 1)
-			return false;
-		if (manifest_read(place, &names->items[k], &m, &ignored) == 0 &&
-		    memcmp(m.previous, names->items[i].hash, SEAL_HASH_LEN) ==
-			    0)
+		if (manifest_read(place, &n[k], &m, &ignored) == 0 &&
+		    memcmp(m.previous, n[i].hash, SEAL_HASH_LEN) == 0)
 			return true;
 	}
 	return false;
@@ -158,66 +153,8 @@ void copy_free(struct copy_store **c)
 		return;
 	manifest_state_free(&(*c)->state);
 	VEC_FREE(&(*c)->names);
-	VEC_FREE(&(*c)->missing);
 	free(*c);
 	*c = NULL;
-}
-
-/* The manifest of that number in the chain of a source: clones may have written
- * one each. Behind a damaged one: any. */
-static struct manifest_name find_number(const struct manifest_place *place,
-					const struct copy_source *source,
-					const struct manifest_names *names,
-					uint64_t number)
-{
-	struct manifest_name at = source->newest, found = {0};
-	size_t i, count = 0;
-
-	for (i = 0; i < names->count; i++)
-		if (names->items[i].number == number) {
-			found = names->items[i];
-			count++;
-		}
-	while (count > 1 && at.number > number) {
-		AUTO(manifest) struct manifest m = {0};
-		struct err ignored;
-
-		if (manifest_read(place, &at, &m, &ignored) < 0)
-			break;
-		at.number--;
-		memcpy(at.hash, m.previous, SEAL_HASH_LEN);
-	}
-	return count > 1 && at.number == number ? at : found;
-}
-
-static int load_newest(struct copy_store *c, const struct copy_source *source,
-		       uint64_t number, struct err *err)
-{
-	const struct manifest_names *names = &c->names;
-	struct manifest_name from = source->newest;
-	bool at_source = false;
-	size_t i = names->count;
-
-	if (number)
-		from = find_number(&c->place, source, names, number);
-	if (number && !from.number)
-		return fail(err, ENOENT, "there is no backup %" PRIu64, number);
-	while (i-- > 0) {
-		const struct manifest_name *n = &names->items[i];
-		int got;
-
-		/* The chains of clones end at different ones. */
-		at_source = at_source ||
-			    (n->number == from.number &&
-			     memcmp(n->hash, from.hash, SEAL_HASH_LEN) == 0);
-		if (!at_source)
-			continue;
-		got = manifest_load(&c->place, names, n, &c->state, err);
-		if (got == 0 || number)
-			return got;
-		*VEC_ADD(&c->missing) = n->number;
-	}
-	return fail(err, EBADMSG, "no manifest of this backup can be read");
 }
 
 int copy_open(const struct destination *d,
@@ -226,16 +163,13 @@ int copy_open(const struct destination *d,
 	      struct copy_store **ret, struct err *err)
 {
 	AUTO(copy) struct copy_store *c = mem_zalloc(sizeof(*c));
-	size_t i;
 
 	c->place = (struct manifest_place){.destination = d, .key = key};
 	memcpy(c->place.space, source->space, SEAL_SPACE_LEN);
 	if (manifest_list(&c->place, &c->names, err) < 0 ||
-	    load_newest(c, source, number, err) < 0)
+	    manifest_load(&c->place, &c->names, &source->newest, number,
+			  &c->state, err) < 0)
 		return -err->num;
-	for (i = 0; i < c->state.missing.count; i++)
-		*VEC_ADD(&c->missing) = c->state.missing.items[i];
-	VEC_SORT(&c->missing, sorted_compare_numbers);
 	*ret = TAKE(c);
 	return 0;
 }
@@ -320,8 +254,8 @@ static void report_missing(struct work *w)
 {
 	size_t i;
 
-	for (i = 0; i < w->c->missing.count; i++)
-		report_manifest(w, w->c->missing.items[i],
+	for (i = 0; i < w->c->state.missing.count; i++)
+		report_manifest(w, w->c->state.missing.items[i],
 				"missing or damaged: files that only it lists "
 				"are lost");
 }
@@ -596,7 +530,7 @@ int copy_unpack(struct copy_store *c, const char *dir,
 	    manifest_read_root(&c->place, &w.root, err) < 0 ||
 	    store_dir_write_secrets(w.dir_fd, w.root.data, err) < 0 ||
 	    each_file(&w, unpack_file, err) < 0 || finish_store(&w, err) < 0 ||
-	    (!o->lazy && w.faults == c->missing.count &&
+	    (!o->lazy && w.faults == c->state.missing.count &&
 	     check_store(&w, dir, err) < 0))
 		return -err->num;
 	*ret_faults = w.faults;
@@ -712,8 +646,8 @@ static int verify_file(struct work *w, const struct manifest_item **items,
 
 static bool is_missing(const struct copy_store *c, uint64_t number)
 {
-	return sorted_find_number(number, c->missing.items, c->missing.count,
-				  sizeof(number));
+	return sorted_find_number(number, c->state.missing.items,
+				  c->state.missing.count, sizeof(number));
 }
 
 /* The manifests on which the newest backup does not build. A prune deletes the

@@ -433,27 +433,34 @@ static void chain_free(struct chain *c)
 	VEC_FREE(c);
 }
 
+static const struct manifest *chain_end(const struct chain *c)
+{
+	return &c->items[c->count - 1];
+}
+
 /*
- * Adds the manifests of a number that can be read: the one with this hash, or
- * all when the hash is unknown (NULL), because the next one is lost. Only
- * clones write several of one number before they part. Which of them belongs to
- * the chain is unknown then: all add their items, and none drops any. Returns
- * whether there is one.
+ * Adds the manifests of a number that can be read: the one of this name, or all
+ * when its hash is unknown, because the next one is lost. Only clones write
+ * several of one number before they part. Which of them belongs to the chain is
+ * unknown then: all add their items, and none drops any. -ENOENT: there is
+ * none, or the errno of a damaged one.
  */
 static int add_links(const struct manifest_place *place,
-		     const struct manifest_names *all, uint64_t number,
-		     const unsigned char *hash, struct chain *to,
-		     struct err *err)
+		     const struct manifest_names *all,
+		     const struct manifest_name *link, bool has_hash,
+		     struct chain *to, struct err *err)
 {
 	size_t first = to->count, i;
+	int got =
+		fail(err, ENOENT, "there is no backup %" PRIu64, link->number);
 
 	for (i = 0; i < all->count; i++) {
 		const struct manifest_name *name = &all->items[i];
 		struct manifest m;
-		int got;
 
-		if (name->number != number ||
-		    (hash && memcmp(name->hash, hash, SEAL_HASH_LEN) != 0))
+		if (name->number != link->number ||
+		    (has_hash &&
+		     memcmp(name->hash, link->hash, SEAL_HASH_LEN) != 0))
 			continue;
 		got = manifest_read(place, name, &m, err);
 		if (got == 0)
@@ -466,47 +473,61 @@ static int add_links(const struct manifest_place *place,
 			manifest_items_free(&to->items[i].drops);
 			to->items[i].complete = false;
 		}
-	return to->count > first;
+	return to->count > first ? 0 : got;
 }
 
-/* Goes back from the only manifest in the chain. */
-static int complete_chain(const struct manifest_place *place,
-			  const struct manifest_names *all, struct chain *chain,
-			  struct manifest_state *state, struct err *err)
+/* Reads back from one manifest to the nearest complete one. Those above the
+ * number, unless it is 0, only lead there. */
+static int read_chain(const struct manifest_place *place,
+		      const struct manifest_names *all,
+		      struct manifest_name link, uint64_t number,
+		      struct chain *chain, struct manifest_state *state,
+		      struct err *err)
 {
-	uint64_t number = chain->items->number;
-	int got = 1;
+	bool has_hash = true;
 
-	while (--number && !chain->items[chain->count - 1].complete) {
-		unsigned char previous[SEAL_HASH_LEN];
+	for (; link.number; link.number--) {
+		int got = add_links(place, all, &link, has_hash, chain, err);
 
-		memcpy(previous, chain->items[chain->count - 1].previous,
-		       sizeof(previous));
-		got = add_links(place, all, number, got ? previous : NULL,
-				chain, err);
-		if (got < 0)
+		if (got < 0 &&
+		    (!destination_is_damage(got) || link.number == number))
 			return got;
-		if (!got)
-			*VEC_ADD(&state->missing) = number;
+		has_hash = got == 0;
+		if (has_hash)
+			memcpy(link.hash, chain_end(chain)->previous,
+			       sizeof(link.hash));
+		if (number && link.number > number)
+			chain_free(chain);
+		else if (!has_hash)
+			*VEC_ADD(&state->missing) = link.number;
+		else if (chain_end(chain)->complete)
+			break;
 	}
 	VEC_SORT(&state->missing, sorted_compare_numbers);
-	return 0;
+	return chain->count ? 0
+			    : fail(err, EBADMSG,
+				   "no manifest of this backup can be read");
 }
 
 int manifest_load(const struct manifest_place *place,
 		  const struct manifest_names *all,
-		  const struct manifest_name *from, struct manifest_state *ret,
-		  struct err *err)
+		  const struct manifest_name *newest, uint64_t number,
+		  struct manifest_state *ret, struct err *err)
 {
-	AUTO(manifest_state) struct manifest_state state = {.name = *from};
+	AUTO(manifest_state) struct manifest_state state = {0};
 	AUTO(chain) struct chain chain = {0};
-	struct manifest last;
+	struct manifest_name link = *newest, *of_number;
 	size_t i;
 
-	if (manifest_read(place, from, &last, err) < 0)
-		return -err->num;
-	*VEC_ADD(&chain) = last;
-	if (complete_chain(place, all, &chain, &state, err) < 0)
+	of_number = sorted_find_number(number, all->items, all->count,
+				       sizeof(link));
+	/* Of several with this number, the chain leads to its own. */
+	if (of_number &&
+	    !manifest_has_twin(all, (size_t)(of_number - all->items)))
+		link = *of_number;
+	else if (number && !of_number)
+		link.number = number;
+	if (read_chain(place, all, link, number, &chain, &state, err) < 0)
 		return -err->num;
 	for (i = chain.count; i--;)
 		manifest_items_advance(&state.items, &chain.items[i]);

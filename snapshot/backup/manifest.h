@@ -143,21 +143,24 @@ int manifest_write(struct destination *d, const struct manifest_place *place,
 /* The state after a manifest. */
 struct manifest_state {
 	struct manifest last; /* without adds and drops */
-	struct manifest_name name; /* of last */
 	struct manifest_items items;
-	/* The numbers that are missing or damaged in the chain of `last`, back
-	 * to the nearest complete one, ascending: what only they add is
-	 * unknown. */
+	/* The numbers that are missing or damaged in the chain, from the
+	 * newest one back to the nearest complete one, ascending: what only
+	 * they add is unknown. */
 	VEC(uint64_t) missing;
 };
 
 void manifest_state_free(struct manifest_state *s);
-/* Reads back from this manifest to the nearest complete one, and forward again.
- * A missing or damaged one in between is skipped by its number. -ENOENT,
- * -EBADMSG: of the manifest itself. */
+/*
+ * The state after the manifest of a number in the chain that ends with
+ * `newest`; 0: after the newest that can be read. Reads back to the nearest
+ * complete one, and forward again. A missing or damaged one in between is
+ * skipped by its number. -ENOENT, -EBADMSG: of the manifest of that number, or
+ * none can be read.
+ */
 int manifest_load(const struct manifest_place *place,
 		  const struct manifest_names *all,
-		  const struct manifest_name *from, struct manifest_state *ret,
-		  struct err *err);
+		  const struct manifest_name *newest, uint64_t number,
+		  struct manifest_state *ret, struct err *err);
 
 #endif

@@ -322,6 +322,7 @@ static int find_space(struct push *p, struct err *err)
 	for (i = 0; i < top.count; i++) {
 		struct manifest_names names = {0};
 		AUTO(manifest_state) struct manifest_state state = {0};
+		struct manifest_name newest;
 		struct err ignored;
 		int got;
 
@@ -332,10 +333,11 @@ static int find_space(struct push *p, struct err *err)
 		     memcmp(place.space, p->o->space, SEAL_SPACE_LEN) != 0) ||
 		    manifest_list(&place, &names, &ignored) < 0)
 			continue;
+		newest = names.count ? names.items[names.count - 1]
+				     : (struct manifest_name){0};
 		got = names.count && !manifest_has_twin(&names, names.count - 1)
-			      ? manifest_load(&place, &names,
-					      &names.items[names.count - 1],
-					      &state, &ignored)
+			      ? manifest_load(&place, &names, &newest,
+					      newest.number, &state, &ignored)
 			      : -ENOENT;
 		free(names.items);
 		if (got < 0 || strcmp(state.last.host, host_name()) != 0 ||
@@ -344,7 +346,7 @@ static int find_space(struct push *p, struct err *err)
 		found++;
 		manifest_items_free(&p->items);
 		p->items = TAKE(state.items);
-		p->last = state.name;
+		p->last = newest;
 		memcpy(p->place.space, place.space, SEAL_SPACE_LEN);
 	}
 	if (found != 1) {

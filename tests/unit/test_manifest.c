@@ -387,12 +387,11 @@ static char *load(struct lab *lab, const struct manifest_name *from)
 	size_t i;
 
 	ok(manifest_list(&lab->place, &all, &err));
-	ok(manifest_load(&lab->place, &all, from, &s, &err));
+	ok(manifest_load(&lab->place, &all, from, from->number, &s, &err));
 	free(all.items);
 	assert_int_equal(s.last.number, from->number);
 	assert_string_equal(s.last.home, "/home/user");
 	assert_int_equal(s.last.adds.count + s.last.drops.count, 0);
-	assert_memory_equal(s.name.hash, from->hash, SEAL_HASH_LEN);
 	items = describe(&s.items);
 	buf_printf(&text, "%s;", items);
 	for (i = 0; i < s.missing.count; i++)
@@ -408,17 +407,40 @@ static void check_load(struct lab *lab, const struct manifest_name *from,
 	assert_string_equal(text, want);
 }
 
-static void check_refused(struct lab *lab, const struct manifest_name *from,
+static void check_refused(struct lab *lab, const struct manifest_name *name,
 			  int want, const char *why)
 {
-	AUTO(manifest_state) struct manifest_state s = {0};
-	const struct manifest_names none = {0};
+	AUTO(manifest) struct manifest m = {0};
 	struct err err;
 
-	assert_int_equal(manifest_load(&lab->place, &none, from, &s, &err),
-			 want);
+	assert_int_equal(manifest_read(&lab->place, name, &m, &err), want);
 	if (!strstr(err.text, why) || !strstr(err.text, lab->box.path))
 		fail_msg("%s", err.text);
+}
+
+/* As load(), from the newest of a chain and for a number in it. */
+static void check_state(struct lab *lab, const struct manifest_name *newest,
+			uint64_t number, const char *want)
+{
+	AUTO(manifest_state) struct manifest_state s = {0};
+	struct manifest_names all = {0};
+	auto_free char *items = NULL;
+	AUTO(buf) struct buf text = {0};
+	struct err err;
+	size_t i;
+	int got;
+
+	ok(manifest_list(&lab->place, &all, &err));
+	got = manifest_load(&lab->place, &all, newest, number, &s, &err);
+	free(all.items);
+	items = describe(&s.items);
+	if (got < 0)
+		buf_printf(&text, "error %d", -got);
+	else
+		buf_printf(&text, "%d: %s;", (int)s.last.number, items);
+	for (i = 0; i < s.missing.count; i++)
+		buf_printf(&text, " %d", (int)s.missing.items[i]);
+	assert_string_equal(buf_text(&text), want);
 }
 
 static void a_chain_is_read_back_to_the_complete_one(void **state)
@@ -558,6 +580,43 @@ static void of_a_fork_the_chain_takes_its_own(void **state)
 	check_load(lab, &lab->names[7], "5f4=4 5f7=7 5same=7 ; 6");
 }
 
+static void the_newest_that_can_be_read_is_taken(void **state)
+{
+	struct lab *lab = *state;
+	auto_free char *none = mem_printf("error %d", EBADMSG);
+	uint64_t n;
+
+	put_chain(lab);
+	hide(lab, &lab->names[6]);
+	hide(lab, &lab->names[5]);
+	check_state(lab, &lab->names[6], 0, "4: 5f3=3 5f4=4 5same=4 ; 5 6");
+	for (n = 1; n <= 4; n++)
+		hide(lab, &lab->names[n]);
+	check_state(lab, &lab->names[6], 0, none);
+}
+
+static void a_number_selects_the_manifest_of_the_own_chain(void **state)
+{
+	struct lab *lab = *state;
+	auto_free char *none = mem_printf("error %d", ENOENT);
+	struct manifest_name b5, b6;
+
+	put_chain(lab);
+	b5 = put(lab, 5, false, &lab->names[4], "b");
+	b6 = put(lab, 6, false, &b5, "b");
+	check_state(lab, &lab->names[6], 5, "5: 5f4=4 5f5=5 5same=5 ;");
+	check_state(lab, &b6, 5, "5: 5f3=3 5f4=4 5f5b=5 5same=5 ;");
+	check_state(lab, &b6, 4, "4: 5f3=3 5f4=4 5same=4 ;");
+	check_state(lab, &b6, 7, none);
+	/* The way to it is lost: both. */
+	hide(lab, &lab->names[6]);
+	check_state(lab, &lab->names[6], 5,
+		    "5: 5f3=3 5f4=4 5f5=5 5f5b=5 5same=5 ;");
+	hide(lab, &lab->names[2]);
+	check_state(lab, &b6, 2, none);
+	check_state(lab, &b6, 1, "1: 5f1=1 5same=1 ;");
+}
+
 static void a_fork_of_complete_ones_behind_a_gap_keeps_both(void **state)
 {
 	struct lab *lab = *state;
@@ -624,6 +683,8 @@ int main(void)
 		TEST(an_older_manifest_under_another_name_is_refused),
 		TEST(other_keys_and_namespaces_open_nothing),
 		TEST(of_a_fork_the_chain_takes_its_own),
+		TEST(the_newest_that_can_be_read_is_taken),
+		TEST(a_number_selects_the_manifest_of_the_own_chain),
 		TEST(a_fork_of_complete_ones_behind_a_gap_keeps_both),
 		TEST(other_files_beside_manifests_are_ignored),
 		TEST(short_reads_change_nothing),
