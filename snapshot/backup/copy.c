@@ -106,11 +106,12 @@ static void add_source(const struct manifest_place *place,
 static int add_sources(const struct manifest_place *place,
 		       struct copy_sources *to, struct err *err)
 {
-	struct manifest_names names = {0};
-	int got = manifest_list(place, &names, err);
+	AUTO(manifest_names) struct manifest_names names = {0};
 	size_t i;
 
-	for (i = 0; got == 0 && i < names.count; i++) {
+	if (manifest_list(place, &names, err) < 0)
+		return -err->num;
+	for (i = 0; i < names.count; i++) {
 		uint64_t number = names.items[i].number;
 
 		if (number == names.items[names.count - 1].number ||
@@ -118,13 +119,11 @@ static int add_sources(const struct manifest_place *place,
 		     !has_successor(place, &names, i)))
 			add_source(place, &names, i, to);
 	}
-	free(names.items);
-	return got;
+	return 0;
 }
 
-int copy_list(const struct destination *d,
-	      const unsigned char key[SEAL_KEY_LEN], struct copy_sources *ret,
-	      struct err *err)
+int copy_list(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
+	      struct copy_sources *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist top = {0};
 	AUTO(copy_sources) struct copy_sources found = {0};
@@ -152,13 +151,12 @@ void copy_free(struct copy_store **c)
 	if (!*c)
 		return;
 	manifest_state_free(&(*c)->state);
-	VEC_FREE(&(*c)->names);
+	manifest_names_free(&(*c)->names);
 	free(*c);
 	*c = NULL;
 }
 
-int copy_open(const struct destination *d,
-	      const unsigned char key[SEAL_KEY_LEN],
+int copy_open(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
 	      const struct copy_source *source, uint64_t number,
 	      struct copy_store **ret, struct err *err)
 {

@@ -28,16 +28,14 @@ struct copy_sources {
 };
 
 void copy_sources_free(struct copy_sources *s);
-/* -EACCES: no manifest opens with this key. -ENOENT: there is no backup. */
-int copy_list(const struct destination *d,
-	      const unsigned char key[SEAL_KEY_LEN], struct copy_sources *ret,
-	      struct err *err);
+/* -ENOENT: there is no backup. */
+int copy_list(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
+	      struct copy_sources *ret, struct err *err);
 
 struct copy_store;
 /* Opens the newest backup of a source, or that of the number. -ENOENT. The
  * destination and the key are borrowed until copy_free(). */
-int copy_open(const struct destination *d,
-	      const unsigned char key[SEAL_KEY_LEN],
+int copy_open(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
 	      const struct copy_source *source, uint64_t number,
 	      struct copy_store **ret, struct err *err);
 void copy_free(struct copy_store **c);

@@ -88,33 +88,32 @@ static int delete_others(const struct manifest_place *place,
 	return 0;
 }
 
-int copy_prune(const struct destination *d,
-	       const unsigned char key[SEAL_KEY_LEN],
+int copy_prune(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
 	       const unsigned char space[SEAL_SPACE_LEN], uint64_t keep,
 	       bool dry_run, int local_fd, struct copy_prune_result *ret,
 	       struct err *err)
 {
 	struct manifest_place place = {.destination = d, .key = key};
-	struct manifest_names names = {0};
+	AUTO(manifest_names) struct manifest_names names = {0};
 	AUTO(names) struct names kept = {0};
 	auto_close int lock = push_lock(local_fd, d, err);
 	enum seal_kind kind;
-	int got;
 
 	*ret = (struct copy_prune_result){0};
 	if (lock < 0)
 		return lock;
 	memcpy(place.space, space, SEAL_SPACE_LEN);
-	got = manifest_list(&place, &names, err);
-	if (got == 0 && names.count > keep) {
-		got = list_kept(&place, &names, names.count - (size_t)keep,
-				&kept, err);
-		/* Manifests go first: a killed prune leaves no backup without
-		 * its files. */
-		for (kind = SEAL_MANIFEST; kind && got == 0; kind--)
-			got = delete_others(&place, kind, &kept, dry_run, ret,
-					    err);
-	}
-	free(names.items);
-	return got;
+	if (manifest_list(&place, &names, err) < 0)
+		return -err->num;
+	if (names.count <= keep)
+		return 0;
+	if (list_kept(&place, &names, names.count - (size_t)keep, &kept, err) <
+	    0)
+		return -err->num;
+	/* Manifests go first: a killed prune leaves no backup without its
+	 * files. */
+	for (kind = SEAL_MANIFEST; kind; kind--)
+		if (delete_others(&place, kind, &kept, dry_run, ret, err) < 0)
+			return -err->num;
+	return 0;
 }

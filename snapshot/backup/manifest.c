@@ -291,6 +291,11 @@ static int compare_names(const void *a, const void *b)
 	return got ? got : memcmp(x->hash, y->hash, SEAL_HASH_LEN);
 }
 
+void manifest_names_free(struct manifest_names *names)
+{
+	VEC_FREE(names);
+}
+
 int manifest_list(const struct manifest_place *place,
 		  struct manifest_names *ret, struct err *err)
 {
@@ -381,10 +386,10 @@ int manifest_read_root(const struct manifest_place *place, struct buf *to,
 	return -err->num;
 }
 
-int manifest_write(struct destination *d, const struct manifest_place *place,
-		   const struct manifest *m, struct manifest_name *ret,
-		   struct err *err)
+int manifest_write(const struct manifest_place *place, const struct manifest *m,
+		   struct manifest_name *ret, struct err *err)
 {
+	struct destination *d = place->destination;
 	auto_free char *dir = manifest_space_path(place->space, SEAL_MANIFEST);
 	AUTO(destination_file)
 	struct destination_file f = DESTINATION_FILE_NONE;

@@ -59,7 +59,7 @@ struct manifest {
 
 /* The key, the destination and the namespace of a chain of manifests. */
 struct manifest_place {
-	const struct destination *destination;
+	struct destination *destination;
 	const unsigned char *key; /* SEAL_KEY_LEN */
 	unsigned char space[SEAL_SPACE_LEN];
 };
@@ -107,8 +107,8 @@ struct manifest_names {
 	size_t count, capacity;
 };
 
-/* Lists the manifests of a namespace, without reading them. The list is freed
- * with free(ret->items). */
+void manifest_names_free(struct manifest_names *names);
+/* Lists the manifests of a namespace, without reading them. */
 int manifest_list(const struct manifest_place *place,
 		  struct manifest_names *ret, struct err *err);
 /* Whether another manifest has the number of the i-th: two clones wrote at
@@ -136,9 +136,8 @@ int manifest_read_root(const struct manifest_place *place, struct buf *to,
 		       struct err *err);
 
 /* Writes one, durably, and fills *ret. */
-int manifest_write(struct destination *d, const struct manifest_place *place,
-		   const struct manifest *m, struct manifest_name *ret,
-		   struct err *err);
+int manifest_write(const struct manifest_place *place, const struct manifest *m,
+		   struct manifest_name *ret, struct err *err);
 
 /* The state after a manifest. */
 struct manifest_state {

@@ -28,7 +28,6 @@
 /* Every so many manifests two are complete, and all short ones. */
 #define COMPLETE_EVERY 64
 #define COMPLETE_ITEMS 500
-#define LIST_MAGIC "GUARDBL1"
 #define LIST_LEN_MAX ((size_t)1 << 30)
 #define SNAPSHOT_LEN_MAX ((size_t)1 << 30)
 
@@ -51,7 +50,6 @@ struct outgoings {
 
 struct push {
 	struct store *store;
-	struct destination *d;
 	const struct push_options *o;
 	struct push_result *ret;
 	struct manifest_place place;
@@ -59,14 +57,14 @@ struct push {
 	/* The local list of all that the destination has. */
 	struct manifest_name last; /* number 0: no backup so far */
 	struct manifest_items items;
-	struct names covered; /* packs whose objects are in other packs there */
+	struct manifest_items covered; /* kind 3: packs whose objects are in
+					  other packs there */
 	uint64_t times; /* hash_times() when nothing was missing */
-	size_t list_len; /* valid bytes of the list's file; 0: write it anew */
+	bool complete; /* the next manifest must be a complete one */
 	int list_fd;
 	/* The present backup. */
-	bool complete;
-	struct dirlist packs;
-	struct outgoings data, meta;
+	struct dirlist snaps, packs;
+	struct outgoings outgoing[SEAL_MANIFEST]; /* by the kind of the file */
 	struct manifest manifest;
 	uint64_t total, done;
 	uint64_t newest; /* highest number of a snapshot */
@@ -77,40 +75,48 @@ static void outgoings_free(struct outgoings *o)
 	size_t i;
 
 	for (i = 0; i < o->count; i++) {
+		struct buf *bytes = &o->items[i].bytes;
+
+		/* Those of a root are secret. */
+		if (bytes->data)
+			explicit_bzero(bytes->data, bytes->len);
+		buf_free(bytes);
 		free(o->items[i].item.name);
-		buf_free(&o->items[i].bytes);
 	}
 	VEC_FREE(o);
 }
 
 static void push_free(struct push *p)
 {
+	size_t i;
+
 	manifest_items_free(&p->items);
-	names_free(&p->covered);
+	manifest_items_free(&p->covered);
 	fd_close(&p->list_fd);
+	dirlist_free(&p->snaps);
 	dirlist_free(&p->packs);
-	outgoings_free(&p->data);
-	outgoings_free(&p->meta);
+	for (i = 0; i < ARRAY_SIZE(p->outgoing); i++)
+		outgoings_free(&p->outgoing[i]);
 	manifest_free(&p->manifest);
 }
 
 /* --- the local list ---
  *
- *	list   = "GUARDBL1" space:32 number:8 hash:32 times:8 complete:1
- *	         count:var *covered:text check:8 *record
+ *	list   = *record
  *	record = length:4 manifest check:8
  *
- * The first record has all items of the last backup. Each file that is sent
- * after it appends one with its items, which no manifest names yet. complete:
- * the next manifest must be a complete one.
+ * The first record is the next manifest, as far as it is known: number,
+ * `previous`, and whether it must be complete. Its home is the directory of the
+ * namespace, its time hash_times(), its drops are the covered packs, and it
+ * adds all that the destination has. Each file that is sent appends a record
+ * that adds the items in it, which no manifest names yet.
  */
 
-static void add_record(struct buf *to, const struct manifest_items *items)
+static void add_record(struct buf *to, const struct manifest *m)
 {
-	const struct manifest m = {.number = 1, .adds = *items};
 	AUTO(buf) struct buf bytes = {0};
 
-	manifest_encode(&m, &bytes);
+	manifest_encode(m, &bytes);
 	enc_u32(to, (uint32_t)bytes.len);
 	buf_add(to, bytes.data, bytes.len);
 	enc_u64(to, hash_check(bytes.data, bytes.len));
@@ -131,21 +137,19 @@ static bool read_record(struct dec *d, struct manifest *ret)
 
 static int save_list(struct push *p, struct err *err)
 {
+	auto_free char *space = manifest_space_path(p->place.space, SEAL_ROOT);
+	struct manifest next = {
+		.number = p->last.number + 1,
+		.complete = p->complete,
+		.time = (int64_t)p->times,
+		.home = space,
+		.adds = p->items,
+		.drops = p->covered,
+	};
 	AUTO(buf) struct buf b = {0};
-	size_t i;
 
-	buf_add_text(&b, LIST_MAGIC);
-	buf_add(&b, p->place.space, SEAL_SPACE_LEN);
-	enc_u64(&b, p->last.number);
-	buf_add(&b, p->last.hash, SEAL_HASH_LEN);
-	enc_u64(&b, p->times);
-	enc_u8(&b, p->complete);
-	enc_var(&b, p->covered.count);
-	for (i = 0; i < p->covered.count; i++)
-		enc_text(&b, p->covered.items[i]);
-	enc_u64(&b, hash_check(b.data, b.len));
-	add_record(&b, &p->items);
-	p->list_len = b.len;
+	memcpy(next.previous, p->last.hash, SEAL_HASH_LEN);
+	add_record(&b, &next);
 	return atomic_write(p->local_fd, "list", b.data, b.len, 0600,
 			    ATOMIC_DATA_SYNC, err);
 }
@@ -153,35 +157,22 @@ static int save_list(struct push *p, struct err *err)
 static bool decode_list(struct push *p, const struct buf *b)
 {
 	struct dec d = dec_start(b->data, b->len);
-	const unsigned char *magic = dec_raw(&d, strlen(LIST_MAGIC));
-	const unsigned char *space = dec_raw(&d, SEAL_SPACE_LEN), *hash;
-	struct manifest m = {0};
-	size_t records = 0, len;
-	uint64_t count;
+	AUTO(manifest) struct manifest m = {0};
 
-	p->last.number = dec_u64(&d);
-	hash = dec_raw(&d, SEAL_HASH_LEN);
-	p->times = dec_u64(&d);
-	p->complete = dec_u8(&d);
-	for (count = dec_var(&d); count && !d.bad; count--) {
-		auto_free char *name = dec_text(&d);
-
-		names_add(&p->covered, name);
-	}
-	len = (size_t)(d.at - b->data);
-	if (dec_u64(&d) != hash_check(b->data, len) || d.bad ||
-	    memcmp(magic, LIST_MAGIC, strlen(LIST_MAGIC)) != 0)
+	if (!read_record(&d, &m) ||
+	    !manifest_space_parse(m.home, p->place.space))
 		return false;
-	memcpy(p->place.space, space, SEAL_SPACE_LEN);
-	memcpy(p->last.hash, hash, SEAL_HASH_LEN);
-	for (; read_record(&d, &m); records++) {
+	p->last.number = m.number - 1;
+	memcpy(p->last.hash, m.previous, SEAL_HASH_LEN);
+	p->times = (uint64_t)m.time;
+	p->covered = TAKE(m.drops);
+	/* The next manifest must name the items that were sent since, too. */
+	p->complete = m.complete || d.at < d.end;
+	do {
 		manifest_items_advance(&p->items, &m);
 		manifest_free(&m);
-		p->list_len = (size_t)(d.at - b->data);
-	}
-	/* The next manifest must name the items that were sent since, too. */
-	p->complete |= records > 1 || p->list_len < b->len;
-	return records;
+	} while (read_record(&d, &m));
+	return true;
 }
 
 /* 1: loaded; 0: there is no usable list. */
@@ -197,45 +188,33 @@ static int load_list(struct push *p, struct err *err)
 
 void push_read_last(int local_fd, struct manifest_name *ret)
 {
-	auto_close int fd =
-		openat(local_fd, "list", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	unsigned char head[8 + SEAL_SPACE_LEN + 8 + SEAL_HASH_LEN];
-	const unsigned char *number = head + 8 + SEAL_SPACE_LEN;
+	AUTO(push) struct push p = {.local_fd = local_fd, .list_fd = -1};
+	struct err ignored;
 
-	*ret = (struct manifest_name){0};
-	if (fd < 0 || fd_pread(fd, head, sizeof(head), 0) != sizeof(head) ||
-	    memcmp(head, LIST_MAGIC, strlen(LIST_MAGIC)) != 0)
-		return;
-	ret->number = get_le(number, 8);
-	memcpy(ret->hash, number + 8, SEAL_HASH_LEN);
+	(void)load_list(&p, &ignored);
+	*ret = p.last;
 }
 
-static void forget_list(struct push *p)
-{
-	manifest_items_free(&p->items);
-	names_free(&p->covered);
-	p->times = p->list_len = 0;
-	p->last = (struct manifest_name){0};
-}
-
-/* Before the first file is sent. */
+/* Before the first file is sent. While it is not complete the list has no
+ * times. */
 static int open_list(struct push *p, struct err *err)
 {
-	if (!p->list_len && save_list(p, err) < 0)
+	p->times = 0;
+	if (save_list(p, err) < 0)
 		return -err->num;
 	p->list_fd = openat(p->local_fd, "list",
 			    O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-	if (p->list_fd < 0 || ftruncate(p->list_fd, (off_t)p->list_len) < 0)
-		return fail_errno(err, "open the list of a backup");
-	return 0;
+	return p->list_fd < 0 ? fail_errno(err, "open the list of a backup")
+			      : 0;
 }
 
 static int note_sent(struct push *p, const struct manifest_items *sent,
 		     struct err *err)
 {
+	const struct manifest m = {.number = 1, .adds = *sent};
 	AUTO(buf) struct buf b = {0};
 
-	add_record(&b, sent);
+	add_record(&b, &m);
 	return fd_write(p->list_fd, b.data, b.len) < 0
 		       ? fail_errno(err, "write the list of a backup")
 		       : 0;
@@ -252,14 +231,20 @@ static const char *host_name(void)
 	return name;
 }
 
+static const unsigned char *store_uuid(const struct push *p)
+{
+	return store_get_dir(p->store)->format.uuid;
+}
+
 static void begin_space(struct push *p)
 {
-	forget_list(p);
-	memcpy(p->place.space, store_get_dir(p->store)->format.uuid,
-	       PACK_UUID_LEN);
+	manifest_items_free(&p->items);
+	manifest_items_free(&p->covered);
+	p->last = (struct manifest_name){0};
+	p->complete = true;
+	memcpy(p->place.space, store_uuid(p), PACK_UUID_LEN);
 	mem_random(p->place.space + PACK_UUID_LEN,
 		   SEAL_SPACE_LEN - PACK_UUID_LEN);
-	p->complete = p->ret->new_space = true;
 }
 
 int push_note_damaged(int local_fd, const struct names *files, struct err *err)
@@ -277,7 +262,6 @@ int push_note_damaged(int local_fd, const struct names *files, struct err *err)
  * damage. */
 static int drop_absent(struct push *p, struct err *err)
 {
-	struct dirlist lists[SEAL_MANIFEST] = {0}; /* by kind */
 	AUTO(manifest) struct manifest absent = {0};
 	AUTO(buf) struct buf damaged = {0};
 	enum seal_kind kind;
@@ -285,26 +269,29 @@ static int drop_absent(struct push *p, struct err *err)
 	int got = fd_slurp_at(p->local_fd, "damaged", LIST_LEN_MAX, &damaged,
 			      err);
 
-	got = got == -ENOENT ? 0 : got;
-	for (kind = SEAL_ROOT; kind < SEAL_MANIFEST && got == 0; kind++) {
+	if (got < 0 && got != -ENOENT)
+		return got;
+	for (kind = SEAL_ROOT; kind < SEAL_MANIFEST; kind++) {
 		auto_free char *dir = manifest_space_path(p->place.space, kind);
+		AUTO(dirlist) struct dirlist list = {0};
 
-		got = destination_list(p->d, dir, &lists[kind], err);
-	}
-	for (i = 0; i < p->items.count && got == 0; i++) {
-		const struct manifest_item *item = &p->items.items[i];
-		char name[MANIFEST_NAME_LEN];
+		if (destination_list(p->place.destination, dir, &list, err) < 0)
+			return -err->num;
+		for (i = 0; i < p->items.count; i++) {
+			const struct manifest_item *item = &p->items.items[i];
+			char name[MANIFEST_NAME_LEN];
 
-		manifest_object_name(item, name);
-		if (!dirlist_find(&lists[manifest_seal_kind(item)], name) ||
-		    buf_has(&damaged, name))
-			manifest_items_add(&absent.drops, item);
+			manifest_object_name(item, name);
+			if (manifest_seal_kind(item) == kind &&
+			    (!dirlist_find(&list, name) ||
+			     buf_has(&damaged, name)))
+				manifest_items_add(&absent.drops, item);
+		}
 	}
+	manifest_items_sort(&absent.drops);
 	manifest_items_advance(&p->items, &absent);
-	for (kind = SEAL_ROOT; kind < SEAL_MANIFEST; kind++)
-		dirlist_free(&lists[kind]);
 	p->complete = true;
-	return got;
+	return 0;
 }
 
 /* Without a list: the namespace that is known, or the only one there of this
@@ -316,44 +303,37 @@ static int find_space(struct push *p, struct err *err)
 	struct manifest_place place = p->place;
 	size_t i, found = 0;
 
-	forget_list(p);
-	if (destination_list(p->d, "", &top, err) < 0)
+	begin_space(p);
+	if (destination_list(place.destination, "", &top, err) < 0)
 		return -err->num;
 	for (i = 0; i < top.count; i++) {
-		struct manifest_names names = {0};
+		AUTO(manifest_names) struct manifest_names names = {0};
 		AUTO(manifest_state) struct manifest_state state = {0};
-		struct manifest_name newest;
+		const struct manifest_name *newest;
 		struct err ignored;
-		int got;
 
 		if (!manifest_space_parse(top.items[i].name, place.space) ||
-		    memcmp(place.space, store_get_dir(p->store)->format.uuid,
-			   PACK_UUID_LEN) != 0 ||
+		    memcmp(place.space, store_uuid(p), PACK_UUID_LEN) != 0 ||
 		    (p->o->space &&
 		     memcmp(place.space, p->o->space, SEAL_SPACE_LEN) != 0) ||
-		    manifest_list(&place, &names, &ignored) < 0)
+		    manifest_list(&place, &names, &ignored) < 0 ||
+		    !names.count || manifest_has_twin(&names, names.count - 1))
 			continue;
-		newest = names.count ? names.items[names.count - 1]
-				     : (struct manifest_name){0};
-		got = names.count && !manifest_has_twin(&names, names.count - 1)
-			      ? manifest_load(&place, &names, &newest,
-					      newest.number, &state, &ignored)
-			      : -ENOENT;
-		free(names.items);
-		if (got < 0 || strcmp(state.last.host, host_name()) != 0 ||
+		newest = &names.items[names.count - 1];
+		if (manifest_load(&place, &names, newest, newest->number,
+				  &state, &ignored) < 0 ||
+		    strcmp(state.last.host, host_name()) != 0 ||
 		    state.last.newest > p->newest)
 			continue;
 		found++;
 		manifest_items_free(&p->items);
 		p->items = TAKE(state.items);
-		p->last = newest;
+		p->last = *newest;
 		memcpy(p->place.space, place.space, SEAL_SPACE_LEN);
 	}
-	if (found != 1) {
+	if (found > 1)
 		begin_space(p);
-		return 0;
-	}
-	return drop_absent(p, err);
+	return 0;
 }
 
 /* Whether a manifest was written by this machine and only the list was not: the
@@ -379,74 +359,57 @@ static bool is_own_manifest(struct push *p, const struct manifest *m)
 /* Compares the manifests there with the list. */
 static int check_newest(struct push *p, struct err *err)
 {
-	struct manifest_names names = {0};
+	AUTO(manifest_names) struct manifest_names names = {0};
 	AUTO(manifest) struct manifest m = {0};
 	bool seen = !p->last.number;
-	size_t i, foreign = 0;
-	uint64_t highest = p->last.number;
+	size_t i, others = 0;
 	const struct manifest_name *other = NULL;
 	struct err ignored;
-	int got = manifest_list(&p->place, &names, err);
 
-	for (i = 0; got == 0 && i < names.count; i++) {
+	if (manifest_list(&p->place, &names, err) < 0)
+		return -err->num;
+	for (i = 0; i < names.count; i++) {
 		const struct manifest_name *n = &names.items[i];
 
-		if (n->number == p->last.number &&
-		    memcmp(n->hash, p->last.hash, SEAL_HASH_LEN) == 0) {
+		if (memcmp(n, &p->last, sizeof(*n)) == 0) {
 			seen = true;
 		} else if (n->number >= p->last.number) {
-			foreign++;
+			others++;
 			other = n;
 		}
-		if (n->number > highest)
-			highest = n->number;
 	}
-	if (got == 0 && foreign == 1 &&
-	    manifest_read(&p->place, other, &m, &ignored) == 0 &&
+	if (others == 1 && manifest_read(&p->place, other, &m, &ignored) == 0 &&
 	    is_own_manifest(p, &m)) {
 		manifest_items_advance(&p->items, &m);
 		p->last = *other;
 		p->times = 0;
 		p->complete = false;
-		if (!p->o->dry_run)
-			got = save_list(p, err);
-		seen = true;
-		foreign = 0;
+		return 0;
 	}
-	free(names.items);
-	if (got < 0)
-		return got;
-	if (foreign && !p->last.number) {
-		/* The list of the first backup after a recovery. */
-		p->ret->new_space = false;
+	/* The list of the first backup after a recovery. */
+	if (others && !p->last.number)
 		return find_space(p, err);
-	}
-	if (foreign) {
+	if (others)
 		begin_space(p);
-	} else if (!seen) {
-		/* The numbers go on behind the highest one ever used. */
-		p->last.number = highest;
-		p->times = 0;
-		return drop_absent(p, err);
-	}
+	p->complete |= !seen;
 	return 0;
 }
 
 static int find_place(struct push *p, struct err *err)
 {
-	int known = load_list(p, err);
+	int got = load_list(p, err);
 
-	if (known <= 0)
-		return known < 0 ? known : find_space(p, err);
+	if (got == 0)
+		got = find_space(p, err);
 	/* The store may be another one than that of the list. */
-	if (memcmp(p->place.space, store_get_dir(p->store)->format.uuid,
-		   PACK_UUID_LEN) != 0) {
+	else if (memcmp(p->place.space, store_uuid(p), PACK_UUID_LEN) != 0)
 		begin_space(p);
-		return 0;
-	}
+	else if (got > 0)
+		got = check_newest(p, err);
+	if (got < 0)
+		return got;
+	p->complete |= p->o->complete;
 	p->ret->new_space = !p->last.number;
-	if (check_newest(p, err) < 0)
-		return -err->num;
 	return p->complete || fd_exists(p->local_fd, "damaged")
 		       ? drop_absent(p, err)
 		       : 0;
@@ -479,20 +442,19 @@ static int hash_times(struct push *p, uint64_t *ret, struct err *err)
 	return 0;
 }
 
-/* Records are data, all else goes into s/. */
 static struct outgoing *add_outgoing(struct push *p, enum manifest_kind kind,
 				     const char *name, uint64_t len,
 				     uint64_t check)
 {
-	struct outgoing *o =
-		VEC_ADD(kind == MANIFEST_RECORDS ? &p->data : &p->meta);
-
-	o->item = (struct manifest_item){
+	const struct manifest_item item = {
 		.kind = (uint8_t)kind,
 		.name = mem_strdup(name),
 		.len = len,
 		.check = check,
 	};
+	struct outgoing *o = VEC_ADD(&p->outgoing[manifest_seal_kind(&item)]);
+
+	o->item = item;
 	p->total += len;
 	return o;
 }
@@ -520,38 +482,26 @@ static int add_small_file(struct push *p, int dir_fd, enum manifest_kind kind,
 	return 0;
 }
 
-/* The store has no file of this item any more. */
-static void add_drop(struct push *p, const struct manifest_item *item)
-{
-	manifest_items_add(&p->manifest.drops, item);
-}
-
 /* Snapshots first: the packs that they need exist when packs/ is listed. */
 static int collect_snapshots(struct push *p, struct err *err)
 {
-	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = store_open_subdir(p->store, "snaps", err);
 	int root_fd = store_root_fd(p->store);
 	size_t i;
 
-	if (fd < 0 || dirlist_read(fd, &list, err) < 0)
+	if (fd < 0 || dirlist_read(fd, &p->snaps, err) < 0)
 		return -err->num;
-	for (i = 0; i < list.count; i++)
-		if (catalog_file_seq(list.items[i].name) &&
-		    add_small_file(p, fd, MANIFEST_SNAPSHOT, list.items[i].name,
-				   err) < 0)
+	for (i = 0; i < p->snaps.count; i++) {
+		const char *name = p->snaps.items[i].name;
+
+		if (catalog_file_seq(name) &&
+		    add_small_file(p, fd, MANIFEST_SNAPSHOT, name, err) < 0)
 			return -err->num;
+	}
 	if (add_small_file(p, root_fd, MANIFEST_FILE, "gone", err) < 0 ||
 	    add_small_file(p, root_fd, MANIFEST_FILE, "lost", err) < 0 ||
 	    add_small_file(p, p->o->state_fd, MANIFEST_FILE, "pins", err) < 0)
 		return -err->num;
-	for (i = 0; i < p->items.count; i++) {
-		const struct manifest_item *item = &p->items.items[i];
-
-		if (item->kind == MANIFEST_SNAPSHOT &&
-		    !dirlist_find(&list, item->name))
-			add_drop(p, item);
-	}
 	return 0;
 }
 
@@ -629,12 +579,17 @@ static bool has_intact_copy(const struct push *p, struct inventory *inv,
 }
 
 /* Whether the destination has all objects of a pack in other ones. */
-static bool is_covered(const struct push *p, struct inventory *inv, size_t pack)
+static bool is_covered(const struct push *p, struct inventory *inv,
+		       const char *name)
 {
-	size_t i, count;
-	auto_free struct inventory_entry *list =
-		inventory_by_offset(inv, pack, &count);
+	const struct inventory_pack *pack =
+		FIND_BY_TEXT(name, inv->packs, inv->count, name);
+	auto_free struct inventory_entry *list = NULL;
+	size_t i, count = 0;
 
+	if (pack)
+		list = inventory_by_offset(inv, (size_t)(pack - inv->packs),
+					   &count);
 	for (i = 0; i < count; i++)
 		if (list[i].damaged ||
 		    !has_intact_copy(p, inv, &list[i].entry.id))
@@ -642,12 +597,11 @@ static bool is_covered(const struct push *p, struct inventory *inv, size_t pack)
 	return count;
 }
 
-/* Finds the new packs that a prune wrote of packs that the destination has. The
- * old ones are in the trash for a while. */
-static int find_covered(struct push *p, struct err *err)
+/* Packs that a prune removed are in the trash for a while. */
+static int load_with_trash(struct push *p, struct inventory *ret,
+			   struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
-	AUTO(inventory) struct inventory inv = {0};
 	auto_close int trash_fd = store_open_subdir(p->store, "trash", err);
 	VEC(int) fds = {0};
 	size_t i;
@@ -661,59 +615,91 @@ static int find_covered(struct push *p, struct err *err)
 		if (fd >= 0)
 			*VEC_ADD(&fds) = fd;
 	}
-	got = inventory_load_dirs(p->store, fds.items, fds.count, &inv, err);
-	for (i = 0; got == 0 && i < inv.count; i++) {
-		const char *name = inv.packs[i].name;
-
-		if (dirlist_find(&p->packs, name) && !has_pack(p, name) &&
-		    !names_have(&p->covered, name) && is_covered(p, &inv, i))
-			names_add(&p->covered, name);
-	}
+	got = inventory_load_dirs(p->store, fds.items, fds.count, ret, err);
 	for (i = 0; i < fds.count; i++)
 		fd_close(&fds.items[i]);
 	VEC_FREE(&fds);
 	return got;
 }
 
+/* Whether the store has the snapshot or the pack of an item no more. */
+static bool is_gone(const struct push *p, const struct manifest_item *item)
+{
+	return item->kind == MANIFEST_SNAPSHOT
+		       ? !dirlist_find(&p->snaps, item->name)
+		       : item->kind <= MANIFEST_TREES &&
+				 !dirlist_find(&p->packs, item->name);
+}
+
+/* A pack that a prune wrote of packs that the destination has is covered by
+ * them. */
 static int collect_packs(struct push *p, struct err *err)
 {
-	struct names covered = {0};
-	size_t i, gone = 0, fresh = 0;
+	AUTO(manifest_items) struct manifest_items covered = {0};
+	AUTO(inventory) struct inventory inv = {0};
 	auto_close int fd = store_open_subdir(p->store, "packs", err);
+	bool pruned = false;
+	size_t i;
 
 	if (fd < 0 || dirlist_read(fd, &p->packs, err) < 0)
 		return -err->num;
-	if (p->o->complete)
-		names_free(&p->covered);
-	for (i = 0; i < p->packs.count; i++)
-		fresh += !has_pack(p, p->packs.items[i].name);
-	for (i = 0; i < p->items.count; i++) {
-		uint8_t kind = p->items.items[i].kind;
-
-		gone += kind <= MANIFEST_TREES &&
-			!dirlist_find(&p->packs, p->items.items[i].name);
-	}
-	if (gone && fresh && !p->o->complete && find_covered(p, err) < 0)
-		return -err->num;
+	for (i = 0; i < p->items.count; i++)
+		pruned |= p->items.items[i].kind <= MANIFEST_TREES &&
+			  is_gone(p, &p->items.items[i]);
 	for (i = 0; i < p->packs.count; i++) {
-		const char *name = p->packs.items[i].name;
+		const struct manifest_item pack = {
+			.kind = MANIFEST_TREES,
+			.name = (char *)(uintptr_t)p->packs.items[i].name,
+		};
 
-		if (has_pack(p, name))
+		if (has_pack(p, pack.name))
 			continue;
-		if (names_have(&p->covered, name))
-			names_add(&covered, name);
-		else if (add_pack(p, name, err) < 0)
+		if (pruned && !p->o->complete && !inv.count &&
+		    load_with_trash(p, &inv, err) < 0)
+			return -err->num;
+		if (!p->o->complete &&
+		    (manifest_items_find(&p->covered, pack.kind, pack.name) ||
+		     is_covered(p, &inv, pack.name)))
+			manifest_items_add(&covered, &pack);
+		else if (add_pack(p, pack.name, err) < 0)
 			return -err->num;
 	}
-	names_free(&p->covered);
-	p->covered = covered;
+	manifest_items_free(&p->covered);
+	p->covered = TAKE(covered);
 	/* The packs that a prune removed have the objects of covered ones. */
-	for (i = 0; i < p->items.count && !covered.count; i++) {
+	for (i = 0; i < p->items.count; i++) {
 		const struct manifest_item *item = &p->items.items[i];
 
-		if (item->kind <= MANIFEST_TREES &&
-		    !dirlist_find(&p->packs, item->name))
-			add_drop(p, item);
+		if (is_gone(p, item) &&
+		    (item->kind == MANIFEST_SNAPSHOT || !p->covered.count))
+			manifest_items_add(&p->manifest.drops, item);
+	}
+	return 0;
+}
+
+/* Two copies of the store's identity, without which no byte can be read.
+ *
+ *	root = secret:192 FORMAT
+ */
+static int collect_roots(struct push *p, struct err *err)
+{
+	static const char *const names[] = {"1", "2"};
+	AUTO(buf) struct buf format = {0};
+	size_t i;
+
+	if (fd_slurp_at(store_root_fd(p->store), "FORMAT", SNAPSHOT_LEN_MAX,
+			&format, err) < 0)
+		return -err->num;
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		struct outgoing *o;
+
+		if (manifest_items_find(&p->items, MANIFEST_ROOT, names[i]))
+			continue;
+		o = add_outgoing(p, MANIFEST_ROOT, names[i],
+				 SECRET_LEN + format.len, 0);
+		buf_add(&o->bytes, store_get_dir(p->store)->key.secret,
+			SECRET_LEN);
+		buf_add(&o->bytes, format.data, format.len);
 	}
 	return 0;
 }
@@ -724,7 +710,7 @@ static int send_bytes(struct push *p, struct seal_writer *w, const void *data,
 		      size_t len, struct err *err)
 {
 	if (seal_writer_add(w, data, len, err) < 0)
-		return destination_explain(p->d, err);
+		return destination_explain(p->place.destination, err);
 	p->done += len;
 	if (p->o->progress)
 		p->o->progress(p->o->arg, p->done, p->total);
@@ -763,9 +749,11 @@ static int send_ranges(struct push *p, const struct outgoing *o,
 }
 
 /* Writes one sealed file that has the items. */
-static int send_file(struct push *p, enum seal_kind kind,
-		     struct outgoing *items, size_t count, struct err *err)
+static int send_file(struct push *p, struct outgoing *items, size_t count,
+		     struct err *err)
 {
+	enum seal_kind kind = manifest_seal_kind(&items[0].item);
+	struct destination *d = p->place.destination;
 	auto_free char *dir = manifest_space_path(p->place.space, kind);
 	AUTO(destination_file)
 	struct destination_file f = DESTINATION_FILE_NONE;
@@ -775,7 +763,7 @@ static int send_file(struct push *p, enum seal_kind kind,
 	uint64_t offset = 0, len;
 	size_t i;
 
-	if (destination_begin(p->d, dir, NULL, &f, err) < 0 ||
+	if (destination_begin(d, dir, NULL, &f, err) < 0 ||
 	    seal_writer_new(f.fd, p->place.key, kind, p->place.space, &w, err) <
 		    0)
 		return -err->num;
@@ -790,7 +778,7 @@ static int send_file(struct push *p, enum seal_kind kind,
 		offset += o->item.len;
 	}
 	if (seal_writer_end(w, items[0].item.object, &len, err) < 0)
-		return destination_explain(p->d, err);
+		return destination_explain(p->place.destination, err);
 	for (i = 0; i < count; i++)
 		memcpy(items[i].item.object, items[0].item.object,
 		       SEAL_HASH_LEN);
@@ -800,26 +788,27 @@ static int send_file(struct push *p, enum seal_kind kind,
 		manifest_items_add(&p->manifest.adds, &items[i].item);
 	}
 	manifest_items_sort(&sent.adds);
-	if (destination_publish(p->d, &f, name, err) < 0)
+	if (destination_publish(d, &f, name, err) < 0)
 		return -err->num;
 	p->ret->bytes += len;
 	p->ret->files++;
 	return note_sent(p, &sent.adds, err);
 }
 
-static int send_bundles(struct push *p, enum seal_kind kind,
-			struct outgoings *list, struct err *err)
+/* Each root is a file of its own. */
+static int send_bundles(struct push *p, enum seal_kind kind, struct err *err)
 {
+	struct outgoings *list = &p->outgoing[kind];
 	size_t i, first = 0;
 	uint64_t len = 0;
 
 	for (i = 0; i <= list->count; i++) {
 		uint64_t more = i < list->count ? list->items[i].item.len : 0;
 
-		if (i > first &&
-		    (i == list->count || len + more > BUNDLE_LEN)) {
-			if (send_file(p, kind, list->items + first, i - first,
-				      err) < 0)
+		if (i > first && (i == list->count || kind == SEAL_ROOT ||
+				  len + more > BUNDLE_LEN)) {
+			if (send_file(p, list->items + first, i - first, err) <
+			    0)
 				return -err->num;
 			first = i;
 			len = 0;
@@ -829,43 +818,10 @@ static int send_bundles(struct push *p, enum seal_kind kind,
 	return 0;
 }
 
-/* Two copies of the store's identity, without which no byte can be read.
- *
- *	root = secret:192 FORMAT
- */
-static int send_roots(struct push *p, struct err *err)
-{
-	static char names[][2] = {"1", "2"};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		struct outgoing root = {
-			.item = {.kind = MANIFEST_ROOT, .name = names[i]},
-		};
-		int got;
-
-		if (manifest_items_find(&p->items, MANIFEST_ROOT, names[i]))
-			continue;
-		buf_add(&root.bytes, store_get_dir(p->store)->key.secret,
-			SECRET_LEN);
-		got = fd_slurp_at(store_root_fd(p->store), "FORMAT",
-				  SNAPSHOT_LEN_MAX, &root.bytes, err);
-		root.item.len = root.bytes.len;
-		if (got == 0)
-			got = send_file(p, SEAL_ROOT, &root, 1, err);
-		explicit_bzero(root.bytes.data, root.bytes.len);
-		buf_free(&root.bytes);
-		if (got < 0)
-			return got;
-	}
-	return 0;
-}
-
 static int send_manifest(struct push *p, struct err *err)
 {
 	struct manifest *m = &p->manifest;
 	struct timespec now;
-	int got;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	m->number = p->last.number + 1;
@@ -878,44 +834,44 @@ static int send_manifest(struct push *p, struct err *err)
 	manifest_items_sort(&m->drops);
 	manifest_items_advance(&p->items, m);
 	/* Two in a row: one of them may be damaged. */
-	m->complete = p->complete || p->o->complete ||
-		      p->items.count <= COMPLETE_ITEMS ||
+	m->complete = p->complete || p->items.count <= COMPLETE_ITEMS ||
 		      (m->number + 1) % COMPLETE_EVERY <= 1;
 	if (m->complete) {
 		manifest_items_free(&m->adds);
 		manifest_items_free(&m->drops);
-		m->adds = p->items;
+		m->adds = TAKE(p->items);
 	}
-	got = manifest_write(p->d, &p->place, m, &p->last, err);
+	if (manifest_write(&p->place, m, &p->last, err) < 0)
+		return -err->num;
 	if (m->complete)
-		m->adds = (struct manifest_items){0};
-	if (got < 0)
-		return got;
-	p->ret->number = m->number;
+		p->items = TAKE(m->adds);
+	p->complete = false;
 	p->ret->files++;
 	return 0;
 }
 
-static int push_missing(struct push *p, struct err *err)
+/* times: hash_times() before the store is read. */
+static int push_missing(struct push *p, uint64_t times, struct err *err)
 {
+	/* Nothing has come since the last backup. */
+	p->ret->nothing = !p->complete && times && p->times == times;
+	if (p->ret->nothing)
+		return 0;
 	if (collect_snapshots(p, err) < 0 || collect_packs(p, err) < 0)
 		return -err->num;
-	if (!p->data.count && !p->meta.count && p->last.number &&
-	    !p->complete && !p->o->complete) {
-		p->ret->nothing = true;
-		p->ret->number = p->last.number;
-		return p->o->dry_run ? 0 : save_list(p, err);
-	}
+	p->ret->nothing = !p->complete && !p->outgoing[SEAL_PACKS].count &&
+			  !p->outgoing[SEAL_META].count;
 	if (p->o->dry_run) {
 		p->ret->bytes = p->total;
 		return 0;
 	}
-	if (open_list(p, err) < 0 ||
-	    send_bundles(p, SEAL_PACKS, &p->data, err) < 0 ||
-	    send_bundles(p, SEAL_META, &p->meta, err) < 0 ||
-	    send_roots(p, err) < 0 || send_manifest(p, err) < 0)
+	if (!p->ret->nothing &&
+	    (collect_roots(p, err) < 0 || open_list(p, err) < 0 ||
+	     send_bundles(p, SEAL_PACKS, err) < 0 ||
+	     send_bundles(p, SEAL_META, err) < 0 ||
+	     send_bundles(p, SEAL_ROOT, err) < 0 || send_manifest(p, err) < 0))
 		return -err->num;
-	p->complete = false;
+	p->times = times;
 	if (save_list(p, err) < 0)
 		return -err->num;
 	(void)unlinkat(p->local_fd, "damaged", 0);
@@ -942,7 +898,6 @@ int push_store(struct store *s, struct destination *d,
 	AUTO(push)
 	struct push p = {
 		.store = s,
-		.d = d,
 		.o = o,
 		.ret = ret,
 		.place = {.destination = d, .key = key},
@@ -958,16 +913,9 @@ int push_store(struct store *s, struct destination *d,
 	    find_place(&p, err) < 0 || hash_times(&p, &times, err) < 0)
 		return -err->num;
 	memcpy(ret->space, p.place.space, SEAL_SPACE_LEN);
-	/* Nothing has come since the last backup. */
-	if (p.last.number && !p.complete && !o->complete && times &&
-	    p.times == times) {
-		ret->nothing = true;
-		ret->number = p.last.number;
-		return 0;
-	}
-	p.times = times;
-	if (push_missing(&p, err) < 0)
+	if (push_missing(&p, times, err) < 0)
 		return -err->num;
-	memcpy(ret->space, p.place.space, SEAL_SPACE_LEN);
+	if (ret->nothing || !o->dry_run)
+		ret->number = p.last.number;
 	return 0;
 }

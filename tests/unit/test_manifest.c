@@ -343,7 +343,7 @@ static struct manifest_name put(struct lab *lab, uint64_t number, bool complete,
 	if (!complete && number > 1)
 		add(&m.drops, MANIFEST_FILE,
 		    text_printf("f%d%s", (int)number - 2, mark), 0);
-	ok(manifest_write(&lab->d, &lab->place, &m, &ret, &err));
+	ok(manifest_write(&lab->place, &m, &ret, &err));
 	return ret;
 }
 
@@ -388,7 +388,7 @@ static char *load(struct lab *lab, const struct manifest_name *from)
 
 	ok(manifest_list(&lab->place, &all, &err));
 	ok(manifest_load(&lab->place, &all, from, from->number, &s, &err));
-	free(all.items);
+	manifest_names_free(&all);
 	assert_int_equal(s.last.number, from->number);
 	assert_string_equal(s.last.home, "/home/user");
 	assert_int_equal(s.last.adds.count + s.last.drops.count, 0);
@@ -432,7 +432,7 @@ static void check_state(struct lab *lab, const struct manifest_name *newest,
 
 	ok(manifest_list(&lab->place, &all, &err));
 	got = manifest_load(&lab->place, &all, newest, number, &s, &err);
-	free(all.items);
+	manifest_names_free(&all);
 	items = describe(&s.items);
 	if (got < 0)
 		buf_printf(&text, "error %d", -got);
@@ -466,7 +466,7 @@ static void a_chain_is_read_back_to_the_complete_one(void **state)
 	for (i = 0; i < all.count; i++)
 		assert_memory_equal(&all.items[i], &lab->names[i + 3],
 				    sizeof(all.items[i]));
-	free(all.items);
+	manifest_names_free(&all);
 }
 
 static void hidden_manifests_are_skipped_by_their_numbers(void **state)
@@ -655,7 +655,7 @@ static void other_files_beside_manifests_are_ignored(void **state)
 	assert_return_code(close(creat(zeros, 0600)), errno);
 	ok(manifest_list(&lab->place, &all, &err));
 	assert_int_equal(all.count, 6);
-	free(all.items);
+	manifest_names_free(&all);
 }
 
 static void short_reads_change_nothing(void **state)
