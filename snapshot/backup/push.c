@@ -259,7 +259,7 @@ int push_note_damaged(int local_fd, const struct names *files, struct err *err)
 }
 
 /* Forgets the items whose files the destination does not have, or has with
- * damage. */
+ * damage. A pack that such a file covered may be covered no more. */
 static int drop_absent(struct push *p, struct err *err)
 {
 	AUTO(manifest) struct manifest absent = {0};
@@ -288,6 +288,8 @@ static int drop_absent(struct push *p, struct err *err)
 				manifest_items_add(&absent.drops, item);
 		}
 	}
+	if (absent.drops.count)
+		manifest_items_free(&p->covered);
 	manifest_items_sort(&absent.drops);
 	manifest_items_advance(&p->items, &absent);
 	p->complete = true;

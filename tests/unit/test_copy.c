@@ -528,6 +528,37 @@ static void test_a_prune_sends_hardly_anything_again(void **state)
 	check_copy(box, 0);
 }
 
+/* The store has only the pack that a prune wrote, and the files that the
+ * destination has in its place are lost there. */
+static void test_a_covered_pack_is_sent_when_its_cover_is_lost(void **state)
+{
+	struct box *box = *state;
+	auto_free char *there = sub(box, "there");
+	auto_free char *local = sub(box, "local");
+	auto_free char *wipe = mem_printf("rm '%s'/*-*/p/*", there);
+	auto_close int local_fd = fd_open_dir(AT_FDCWD, local);
+	AUTO(names) struct names noted = {0};
+	struct err err;
+	uint64_t i;
+
+	for (i = 0; i < 20; i++) {
+		put_file(box, "a", i, 300000);
+		if (i == 10)
+			put_file(box, "kept", 1000, 200000);
+		(void)take(box);
+	}
+	(void)push_now(box, "local");
+	prune_to(box, 3);
+	(void)take(box);
+	(void)push_now(box, "local");
+	check_copy(box, 0);
+	assert_int_equal(system(wipe), 0);
+	names_add(&noted, "any name");
+	ok(push_note_damaged(local_fd, &noted, &err));
+	(void)push_now(box, "local");
+	check_copy(box, 0);
+}
+
 static void test_old_backups_are_deleted_with_their_files(void **state)
 {
 	struct box *box = *state;
@@ -1088,6 +1119,7 @@ int main(void)
 		TEST(numbers_go_on_behind_hidden_manifests),
 		TEST(clones_do_not_overwrite_each_other),
 		TEST(a_prune_sends_hardly_anything_again),
+		TEST(a_covered_pack_is_sent_when_its_cover_is_lost),
 		TEST(old_backups_are_deleted_with_their_files),
 		TEST(a_prune_keeps_the_chains_of_clones),
 		TEST(damage_costs_what_the_file_has),
