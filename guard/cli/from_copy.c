@@ -98,9 +98,9 @@ void from_copy_list(const struct from_copy *f, FILE *to)
 				  s->time ? text_age((struct timestamp){
 						    .sec = s->time})
 					  : "",
-				  s->fault ? "newest manifest damaged"
-					   : text_printf("snapshot %" PRIu64,
-							 s->snapshots),
+				  s->damaged ? "newest manifest damaged"
+					     : text_printf("snapshot %" PRIu64,
+							   s->snapshots),
 				  name});
 	}
 	table_print(&t, "", to);

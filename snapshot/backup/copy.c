@@ -21,7 +21,6 @@
 #include "snapshot/maintain/verify.h"
 #include "snapshot/store/store_dir.h"
 
-#define PIECE ((size_t)1 << 20)
 /* So many faults, and no more missing numbers are reported. */
 #define FAULTS_MAX 1000
 
@@ -40,7 +39,6 @@ void copy_sources_free(struct copy_sources *s)
 	for (i = 0; i < s->count; i++) {
 		free(s->items[i].host);
 		free(s->items[i].home);
-		free(s->items[i].fault);
 	}
 	VEC_FREE(s);
 }
@@ -83,11 +81,10 @@ static void add_source(const struct manifest_place *place,
 	/* Host and time are also those of an older manifest. */
 	while (i-- > 0 && !s->host) {
 		AUTO(manifest) struct manifest m = {0};
-		struct err err;
+		struct err ignored;
 
-		if (manifest_read(place, &names->items[i], &m, &err) < 0) {
-			if (!s->fault)
-				s->fault = mem_strdup(err.text);
+		if (manifest_read(place, &names->items[i], &m, &ignored) < 0) {
+			s->damaged = true;
 			continue;
 		}
 		s->host = TAKE(m.host);
@@ -180,7 +177,7 @@ struct work {
 	VEC(const struct manifest_item *) items; /* wanted ones */
 	uint64_t faults;
 	uint64_t done, total; /* bytes of items */
-	unsigned char *bytes; /* PIECE */
+	unsigned char *bytes; /* MANIFEST_PART_LEN */
 	struct copy_verify_result result; /* of copy_verify() */
 	/* Of a store that is made. */
 	int dir_fd, packs_fd, snaps_fd;
@@ -194,7 +191,7 @@ static struct work begin_work(struct copy_store *c,
 	return (struct work){
 		.c = c,
 		.o = o,
-		.bytes = mem_alloc(PIECE),
+		.bytes = mem_alloc(MANIFEST_PART_LEN),
 		.dir_fd = -1,
 		.packs_fd = -1,
 		.snaps_fd = -1,
@@ -343,51 +340,35 @@ static int open_target(const struct work *w, const struct manifest_item *item)
 	return fd;
 }
 
-/* Where the n-th byte of an item belongs in its file. */
-static uint64_t place_in_file(const struct work *w,
-			      const struct manifest_item *item, uint64_t n)
-{
-	const struct manifest_item *records;
-
-	if (item->kind == MANIFEST_RECORDS)
-		return HEADER_LEN + n;
-	if (item->kind != MANIFEST_INDEX || n < HEADER_LEN)
-		return n;
-	records = manifest_items_find(&w->c->state.items, MANIFEST_RECORDS,
-				      item->name);
-	return n + (records ? records->len : 0);
-}
-
 /* Copies one item out of its file. 1: the file is damaged, and the bytes before
  * are there; err says how. */
 static int unpack_item(struct work *w, struct seal_reader *r,
 		       const struct manifest_item *item, struct err *err)
 {
+	const struct manifest_item *records = manifest_items_find(
+		&w->c->state.items, MANIFEST_RECORDS, item->name);
 	auto_close int fd = -1;
 	uint64_t done = 0;
 
 	do {
-		/* The header of a pack is apart from its index. */
-		size_t most = item->kind == MANIFEST_INDEX && !done ? HEADER_LEN
-								    : PIECE;
-		uint64_t left = item->len - done;
-		size_t n = left < most ? (size_t)left : most, got;
+		struct manifest_part part = manifest_next_part(
+			item, done, records ? records->len : 0);
+		size_t got;
 
-		if (seal_reader_read(r, item->offset + done, w->bytes, n, &got,
-				     err) < 0)
+		if (seal_reader_read(r, item->offset + done, w->bytes, part.len,
+				     &got, err) < 0)
 			return 1;
-		if (got < n) {
+		if (got < part.len) {
 			(void)fail(err, EBADMSG, "it is too short");
 			return 1;
 		}
 		if (fd < 0)
 			fd = open_target(w, item);
-		if (fd < 0 || fd_pwrite(fd, w->bytes, n,
-					place_in_file(w, item, done)) < 0)
+		if (fd < 0 || fd_pwrite(fd, w->bytes, part.len, part.at) < 0)
 			return fail_errno(err, "write %s",
 					  text_quote(item->name));
-		done += n;
-		make_progress(w, n);
+		done += part.len;
+		make_progress(w, part.len);
 	} while (done < item->len);
 	return 0;
 }
@@ -441,9 +422,6 @@ static int unpack_file(struct work *w, const struct manifest_item **items,
 
 static int make_dirs(struct work *w, const char *dir, struct err *err)
 {
-	static const char *const names[] = {"packs", "snaps", "tmp", "trash"};
-	size_t i;
-
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return fail_errno(err, "create %s", text_quote(dir));
 	w->dir_fd = store_dir_open_subdir(AT_FDCWD, dir, err);
@@ -452,12 +430,9 @@ static int make_dirs(struct work *w, const char *dir, struct err *err)
 	if (fd_exists(w->dir_fd, "FORMAT"))
 		return fail(err, EEXIST, "%s is a store already",
 			    text_quote(dir));
-	if (atomic_clear(w->dir_fd, err) < 0)
+	if (store_dir_make_subdirs(w->dir_fd, err) < 0 ||
+	    store_dir_set_modes(w->dir_fd, 0700, err) < 0)
 		return -err->num;
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (mkdirat(w->dir_fd, names[i], 0700) < 0 && errno != EEXIST)
-			return fail_errno(err, "create %s in %s", names[i],
-					  text_quote(dir));
 	w->packs_fd = store_dir_open_subdir(w->dir_fd, "packs", err);
 	if (w->packs_fd < 0)
 		return w->packs_fd;
@@ -484,10 +459,7 @@ static int finish_store(struct work *w, struct err *err)
 			 err) < 0)
 		return -err->num;
 	/* Later than FORMAT: without it the next call writes there again. */
-	return fchmod(w->packs_fd, 0500) < 0 || fchmod(w->snaps_fd, 0500) < 0 ||
-			       fchmod(w->dir_fd, 0500) < 0
-		       ? fail_errno(err, "close the store")
-		       : 0;
+	return store_dir_set_modes(w->dir_fd, 0500, err);
 }
 
 static int report_lost(void *arg, const struct verify_fault *f, struct err *err)

@@ -19,7 +19,7 @@ struct copy_source {
 	char *host, *home;
 	int64_t time; /* of the newest backup */
 	uint64_t snapshots; /* highest number */
-	char *fault; /* text; NULL: the newest manifest can be read */
+	bool damaged; /* the newest manifest cannot be read */
 };
 
 struct copy_sources {

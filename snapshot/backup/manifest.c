@@ -13,7 +13,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "snapshot/store/hash.h"
+#include "snapshot/store/packformat.h"
 
 #define MAGIC "GUARDMF1"
 #define VERSION 1
@@ -262,6 +262,23 @@ char *manifest_object_path(const struct manifest_place *place,
 
 	manifest_object_name(item, name);
 	return manifest_path(place->space, manifest_seal_kind(item), name);
+}
+
+struct manifest_part manifest_next_part(const struct manifest_item *item,
+					uint64_t done, uint64_t records)
+{
+	struct manifest_part part = {done, MANIFEST_PART_LEN};
+
+	if (item->kind == MANIFEST_RECORDS)
+		part.at += HEADER_LEN;
+	/* The header of a pack is apart from its index. */
+	else if (item->kind == MANIFEST_INDEX && done < HEADER_LEN)
+		part.len = (size_t)(HEADER_LEN - done);
+	else if (item->kind == MANIFEST_INDEX)
+		part.at += records;
+	if (part.len > item->len - done)
+		part.len = (size_t)(item->len - done);
+	return part;
 }
 
 void manifest_file_name(const struct manifest_name *name,

@@ -126,6 +126,18 @@ char *manifest_object_path(const struct manifest_place *place,
 void manifest_file_name(const struct manifest_name *name,
 			char ret[MANIFEST_NAME_LEN]);
 
+/* A part of an item of a pack: its place in the pack, and its length. */
+struct manifest_part {
+	uint64_t at;
+	size_t len;
+};
+#define MANIFEST_PART_LEN ((size_t)1 << 20)
+/* The next part of a file of the store that an item has, of which `done` bytes
+ * were copied; MANIFEST_PART_LEN at most. records: length of the records in
+ * front of an index. */
+struct manifest_part manifest_next_part(const struct manifest_item *item,
+					uint64_t done, uint64_t records);
+
 /* Reads one manifest. */
 int manifest_read(const struct manifest_place *place,
 		  const struct manifest_name *name, struct manifest *ret,

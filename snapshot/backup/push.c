@@ -31,16 +31,11 @@
 #define LIST_LEN_MAX ((size_t)1 << 30)
 #define SNAPSHOT_LEN_MAX ((size_t)1 << 30)
 
-/* A part of a file of the store. */
-struct range {
-	uint64_t at, len;
-};
-
-/* An item to be sent: bytes in memory, or one or two ranges of a pack. */
+/* An item to be sent: a pack or a part of it, or bytes in memory. */
 struct outgoing {
 	struct manifest_item item;
+	uint64_t records; /* of a pack in front of the index */
 	struct buf bytes;
-	struct range ranges[2];
 };
 
 struct outgoings {
@@ -208,13 +203,12 @@ static int open_list(struct push *p, struct err *err)
 			      : 0;
 }
 
-static int note_sent(struct push *p, const struct manifest_items *sent,
+static int note_sent(struct push *p, const struct manifest *sent,
 		     struct err *err)
 {
-	const struct manifest m = {.number = 1, .adds = *sent};
 	AUTO(buf) struct buf b = {0};
 
-	add_record(&b, &m);
+	add_record(&b, sent);
 	return fd_write(p->list_fd, b.data, b.len) < 0
 		       ? fail_errno(err, "write the list of a backup")
 		       : 0;
@@ -533,27 +527,16 @@ static int add_pack(struct push *p, const char *name, struct err *err)
 	if (!pack_header_get(header, &format) || header[10] != PACK_DATA ||
 	    memcmp(footer, "GUARDPKE", 8) != 0 || index < HEADER_LEN ||
 	    index > size - FOOTER_LEN) {
-		o = add_outgoing(p, MANIFEST_TREES, name, size, check);
-		o->ranges[0] = (struct range){0, size};
+		(void)add_outgoing(p, MANIFEST_TREES, name, size, check);
 		return 0;
 	}
 	/* A backup that was interrupted has sent records without an index. */
-	if (!manifest_items_find(&p->items, MANIFEST_RECORDS, name)) {
-		unsigned char end[8] = {0};
-
-		if (index >= HEADER_LEN + sizeof(end) &&
-		    fd_pread(fd, end, sizeof(end), index - sizeof(end)) !=
-			    sizeof(end))
-			return fail_errno(err, "read pack %s",
-					  text_quote(name));
-		o = add_outgoing(p, MANIFEST_RECORDS, name, index - HEADER_LEN,
-				 get_le(end, sizeof(end)));
-		o->ranges[0] = (struct range){HEADER_LEN, index - HEADER_LEN};
-	}
+	if (!manifest_items_find(&p->items, MANIFEST_RECORDS, name))
+		(void)add_outgoing(p, MANIFEST_RECORDS, name,
+				   index - HEADER_LEN, 0);
 	o = add_outgoing(p, MANIFEST_INDEX, name, HEADER_LEN + size - index,
 			 check);
-	o->ranges[0] = (struct range){0, HEADER_LEN};
-	o->ranges[1] = (struct range){index, size - index};
+	o->records = index - HEADER_LEN;
 	return 0;
 }
 
@@ -719,33 +702,26 @@ static int send_bytes(struct push *p, struct seal_writer *w, const void *data,
 	return 0;
 }
 
-static int send_ranges(struct push *p, const struct outgoing *o,
-		       struct seal_writer *w, struct err *err)
+static int send_pack(struct push *p, const struct outgoing *o,
+		     struct seal_writer *w, struct err *err)
 {
 	int dir_fd = store_get_dir(p->store)->packs_fd;
 	auto_close int fd =
 		openat(dir_fd, o->item.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	auto_free unsigned char *bytes = mem_alloc(1 << 20);
-	size_t i;
+	auto_free unsigned char *bytes = mem_alloc(MANIFEST_PART_LEN);
+	struct manifest_part part;
+	uint64_t done;
 
 	if (fd < 0)
 		return fail_errno(err, "open pack %s",
 				  text_quote(o->item.name));
-	for (i = 0; i < ARRAY_SIZE(o->ranges); i++) {
-		struct range r = o->ranges[i];
-
-		while (r.len) {
-			size_t n = r.len < 1 << 20 ? (size_t)r.len : 1 << 20;
-
-			if (fd_pread(fd, bytes, n, r.at) != (ssize_t)n)
-				return fail(err, EIO,
-					    "pack %s is shorter than before",
-					    text_quote(o->item.name));
-			if (send_bytes(p, w, bytes, n, err) < 0)
-				return -err->num;
-			r.at += n;
-			r.len -= n;
-		}
+	for (done = 0; done < o->item.len; done += part.len) {
+		part = manifest_next_part(&o->item, done, o->records);
+		if (fd_pread(fd, bytes, part.len, part.at) != (ssize_t)part.len)
+			return fail(err, EIO, "pack %s is shorter than before",
+				    text_quote(o->item.name));
+		if (send_bytes(p, w, bytes, part.len, err) < 0)
+			return -err->num;
 	}
 	return 0;
 }
@@ -760,7 +736,8 @@ static int send_file(struct push *p, struct outgoing *items, size_t count,
 	AUTO(destination_file)
 	struct destination_file f = DESTINATION_FILE_NONE;
 	AUTO(seal_writer) struct seal_writer *w = NULL;
-	AUTO(manifest) struct manifest sent = {0};
+	AUTO(manifest) struct manifest sent = {.number = 1};
+	unsigned char hash[SEAL_HASH_LEN];
 	char name[MANIFEST_NAME_LEN];
 	uint64_t offset = 0, len;
 	size_t i;
@@ -772,29 +749,28 @@ static int send_file(struct push *p, struct outgoing *items, size_t count,
 	for (i = 0; i < count; i++) {
 		struct outgoing *o = &items[i];
 
-		if (o->ranges[0].len ? send_ranges(p, o, w, err) < 0
-				     : send_bytes(p, w, o->bytes.data,
-						  o->bytes.len, err) < 0)
+		if (o->item.kind <= MANIFEST_TREES
+			    ? send_pack(p, o, w, err) < 0
+			    : send_bytes(p, w, o->bytes.data, o->bytes.len,
+					 err) < 0)
 			return -err->num;
 		o->item.offset = offset;
 		offset += o->item.len;
 	}
-	if (seal_writer_end(w, items[0].item.object, &len, err) < 0)
-		return destination_explain(p->place.destination, err);
-	for (i = 0; i < count; i++)
-		memcpy(items[i].item.object, items[0].item.object,
-		       SEAL_HASH_LEN);
-	manifest_object_name(&items[0].item, name);
+	if (seal_writer_end(w, hash, &len, err) < 0)
+		return destination_explain(d, err);
 	for (i = 0; i < count; i++) {
+		memcpy(items[i].item.object, hash, sizeof(hash));
 		manifest_items_add(&sent.adds, &items[i].item);
 		manifest_items_add(&p->manifest.adds, &items[i].item);
 	}
 	manifest_items_sort(&sent.adds);
+	manifest_object_name(&items[0].item, name);
 	if (destination_publish(d, &f, name, err) < 0)
 		return -err->num;
 	p->ret->bytes += len;
 	p->ret->files++;
-	return note_sent(p, &sent.adds, err);
+	return note_sent(p, &sent, err);
 }
 
 /* Each root is a file of its own. */

@@ -244,8 +244,7 @@ static int format_missing(struct err *err)
 		    "repair` recreates it");
 }
 
-static int write_store_files(int fd, enum hash_kind hash, const void *secret,
-			     struct err *err)
+int store_dir_make_subdirs(int fd, struct err *err)
 {
 	static const struct {
 		const char *name;
@@ -254,23 +253,29 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 		    {"snaps", 0500},
 		    {"tmp", 0700},
 		    {"trash", 0700}};
-	struct format format = {.hash = hash,
-				.has_tombstones = hash != HASH_XXH3_128};
 	size_t i;
-	int lock, held = has_packs_or_snaps(fd, err);
 
-	if (held < 0)
-		return held;
-	if (held)
-		return format_missing(err);
 	for (i = 0; i < ARRAY_SIZE(dirs); i++) {
 		if (mkdirat(fd, dirs[i].name, dirs[i].mode) < 0 &&
 		    errno != EEXIST)
 			return fail_errno(err, "create directory %s",
 					  text_quote(dirs[i].name));
 	}
-	/* Some contain a secret. */
-	if (atomic_clear(fd, err) < 0 ||
+	return atomic_clear(fd, err);
+}
+
+static int write_store_files(int fd, enum hash_kind hash, const void *secret,
+			     struct err *err)
+{
+	struct format format = {.hash = hash,
+				.has_tombstones = hash != HASH_XXH3_128};
+	int lock, held = has_packs_or_snaps(fd, err);
+
+	if (held < 0)
+		return held;
+	if (held)
+		return format_missing(err);
+	if (store_dir_make_subdirs(fd, err) < 0 ||
 	    store_dir_write_secrets(fd, secret, err) < 0)
 		return -err->num;
 	/* The lock file must exist before the directory gets mode 0500. */
@@ -432,11 +437,10 @@ int store_dir_repair_format(const char *dir, struct err *err)
 	return got < 0 ? got : 1;
 }
 
-static int set_store_modes(const struct store_dir *f, mode_t mode,
-			   struct err *err)
+int store_dir_set_modes(int fd, mode_t mode, struct err *err)
 {
-	if (fchmod(f->fd, mode) < 0 || fchmodat(f->fd, "packs", mode, 0) < 0 ||
-	    fchmodat(f->fd, "snaps", mode, 0) < 0)
+	if (fchmod(fd, mode) < 0 || fchmodat(fd, "packs", mode, 0) < 0 ||
+	    fchmodat(fd, "snaps", mode, 0) < 0)
 		return fail_errno(err,
 				  "change the mode of the store's directories");
 	return 0;
@@ -448,7 +452,7 @@ int store_dir_commit_begin(const struct store_dir *f, struct err *err)
 
 	if (lock < 0)
 		return lock;
-	if (set_store_modes(f, 0700, err) < 0)
+	if (store_dir_set_modes(f->fd, 0700, err) < 0)
 		return -err->num;
 	return TAKE_FD(lock);
 }
@@ -457,7 +461,7 @@ void store_dir_commit_end(const struct store_dir *f, int lock_fd)
 {
 	struct err ignored;
 
-	(void)set_store_modes(f, 0500, &ignored);
+	(void)store_dir_set_modes(f->fd, 0500, &ignored);
 	(void)close(lock_fd);
 }
 
@@ -502,7 +506,7 @@ static int open_store_to_write(struct store_dir *f, struct err *err)
 	 * The current holder of the lock restores the modes itself. */
 	lock = lock_take(f->fd, "commit.lock", true, false, &ignored);
 	if (lock >= 0)
-		(void)set_store_modes(f, 0500, &ignored);
+		(void)store_dir_set_modes(f->fd, 0500, &ignored);
 	fd_close(&lock);
 	return clear_tmp_dir(f, err);
 }

@@ -24,6 +24,7 @@
 #define GUARD_SNAPSHOT_STORE_STORE_DIR_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "snapshot/store/hash.h"
@@ -51,6 +52,11 @@ void store_dir_close(struct store_dir *f);
  * header. -EPROTO: of a newer guard. */
 int store_dir_repair_format(const char *dir, struct err *err);
 
+/* Makes the subdirectories of a new store; those that exist stay. Temporary
+ * files beside them, which may contain a secret, are removed. */
+int store_dir_make_subdirs(int fd, struct err *err);
+/* Changes the mode of the directory, packs/ and snaps/: 0700 or 0500. */
+int store_dir_set_modes(int fd, mode_t mode, struct err *err);
 /* Writes both copies of the secret into the directory of a new store. given:
  * SECRET_LEN bytes; NULL: random ones. */
 int store_dir_write_secrets(int fd, const void *given, struct err *err);
