@@ -205,7 +205,7 @@ static int write_one_keyfile(struct destination *d, const char *name,
 			     const struct buf *bytes, struct err *err)
 {
 	struct destination_file f = DESTINATION_FILE_NONE;
-	int got = destination_begin(d, "", name, &f, err);
+	int got = destination_begin(d, "", &f, err);
 
 	if (got == 0 && fd_write(f.fd, bytes->data, bytes->len) < 0) {
 		(void)fail_errno(err, "write %s", name);

@@ -170,7 +170,7 @@ static void remove_old_temps(int dir_fd)
 /* A file without a name (O_TMPFILE) leaves nothing when the process is killed,
  * and gets its name by link(2), which chattr +a allows. */
 static int create_file(struct destination *d, int dir_fd, const char *dir,
-		       const char *name, char **ret_temp)
+		       char **ret_temp)
 {
 	unsigned char random[8];
 	int fd = d->no_renames
@@ -183,15 +183,15 @@ static int create_file(struct destination *d, int dir_fd, const char *dir,
 	if (mem_list_add_once(&d->swept, dir))
 		remove_old_temps(dir_fd);
 	mem_random(random, sizeof(random));
-	*ret_temp = mem_printf("%s" TEMP_MARK "%s", name ? name : "",
-			       text_hex(random, sizeof(random)));
+	*ret_temp =
+		mem_printf(TEMP_MARK "%s", text_hex(random, sizeof(random)));
 	fd = openat(dir_fd, *ret_temp, CREATE_FLAGS, FILE_MODE);
 	if (fd < 0)
 		free(TAKE(*ret_temp));
 	return fd;
 }
 
-int destination_begin(struct destination *d, const char *dir, const char *name,
+int destination_begin(struct destination *d, const char *dir,
 		      struct destination_file *ret, struct err *err)
 {
 	auto_close int dir_fd = make_dir(d, dir, err);
@@ -199,7 +199,7 @@ int destination_begin(struct destination *d, const char *dir, const char *name,
 
 	if (dir_fd < 0)
 		return destination_explain(d, err);
-	f.fd = create_file(d, dir_fd, dir, name, &f.temp);
+	f.fd = create_file(d, dir_fd, dir, &f.temp);
 	if (f.fd < 0) {
 		(void)fail_errno(err, "create a file in %s",
 				 text_quote(*dir ? dir : "."));

@@ -12,7 +12,7 @@
  * Files are only added: no file is opened for writing, replaced or deleted once
  * it has its name, but by destination_delete(), which only a prune calls. A
  * file is written without a name (O_TMPFILE), synced and linked, which chattr
- * +a allows. Other file systems: as <name>.tmp-<random>, synced and renamed.
+ * +a allows. Other file systems: as .tmp-<random>, synced and renamed.
  * Where a directory refuses both it is written under its name at once, and a
  * file whose bytes do not match the hash in its name counts for nothing.
  *
@@ -69,10 +69,9 @@ struct destination_file {
 
 /* Begins a file in `dir`, a path below the destination that is created where it
  * is missing, "" for the top. Temporary files in `dir` that are older than a
- * day are removed where this one needs a temporary name. name: NULL when it is
- * known only at the end. Errors name the destination and say what to do:
- * -ENOSPC, -EROFS, -EACCES, -EIO. */
-int destination_begin(struct destination *d, const char *dir, const char *name,
+ * day are removed where this one needs a temporary name. Errors name the
+ * destination and say what to do: -ENOSPC, -EROFS, -EACCES, -EIO. */
+int destination_begin(struct destination *d, const char *dir,
 		      struct destination_file *ret, struct err *err);
 /* Whether a name ends with a hash: those of all files but guard-copy. */
 bool destination_is_hashed(const char *name);

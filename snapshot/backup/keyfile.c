@@ -38,43 +38,35 @@ struct words {
 	size_t wrong; /* the number of the first other word, from 1; 0: none */
 };
 
-/* The letters that stand at one place of a word, and the bits of the word's
- * number that they give. */
-static const struct {
-	const char *letters;
-	int bits;
-} places[WORD_LEN] = {
-	{"bdfghjklmnprstvz", 4}, {"aiou", 2},
-	{"bdfghjklmnprstvz", 4}, {"aiou", 2},
-	{"bdfghjklmnprstvz", 4},
-};
+/* The letters at the odd and at the even places of a word: 4 and 2 bits of its
+ * number. */
+static const char *const letters[] = {"bdfghjklmnprstvz", "aiou"};
 
 static void write_word(unsigned int number, char *to)
 {
 	int i;
 
 	for (i = WORD_LEN - 1; i >= 0; i--) {
-		to[i] = places[i]
-				.letters[number & ((1u << places[i].bits) - 1)];
-		number >>= places[i].bits;
+		const char *set = letters[i % 2];
+
+		to[i] = set[number % strlen(set)];
+		number /= strlen(set);
 	}
 }
 
 /* The number of a word of five letters; -1: it is none of a sheet. */
 static int parse_word(const char *word)
 {
-	unsigned int number = 0;
+	size_t number = 0;
 	int i;
 
 	for (i = 0; i < WORD_LEN; i++) {
-		const char *letters = places[i].letters;
-		const char *at =
-			strchr(letters, tolower((unsigned char)word[i]));
+		const char *set = letters[i % 2];
+		const char *at = strchr(set, tolower((unsigned char)word[i]));
 
 		if (!at)
 			return -1;
-		number =
-			number << places[i].bits | (unsigned int)(at - letters);
+		number = number * strlen(set) + (size_t)(at - set);
 	}
 	return (int)number;
 }

@@ -417,7 +417,7 @@ int manifest_write(const struct manifest_place *place, const struct manifest *m,
 	uint64_t len;
 
 	manifest_encode(m, &content);
-	if (destination_begin(d, dir, NULL, &f, err) < 0)
+	if (destination_begin(d, dir, &f, err) < 0)
 		return -err->num;
 	if (seal_writer_new(f.fd, place->key, SEAL_MANIFEST, place->space, &w,
 			    err) < 0 ||

@@ -56,13 +56,11 @@ struct push {
 					  other packs there */
 	uint64_t times; /* hash_times() when nothing was missing */
 	bool complete; /* the next manifest must be a complete one */
-	int list_fd;
 	/* The present backup. */
 	struct dirlist snaps, packs;
 	struct outgoings outgoing[SEAL_MANIFEST]; /* by the kind of the file */
 	struct manifest manifest;
 	uint64_t total, done;
-	uint64_t newest; /* highest number of a snapshot */
 };
 
 static void outgoings_free(struct outgoings *o)
@@ -87,7 +85,6 @@ static void push_free(struct push *p)
 
 	manifest_items_free(&p->items);
 	manifest_items_free(&p->covered);
-	fd_close(&p->list_fd);
 	dirlist_free(&p->snaps);
 	dirlist_free(&p->packs);
 	for (i = 0; i < ARRAY_SIZE(p->outgoing); i++)
@@ -183,33 +180,23 @@ static int load_list(struct push *p, struct err *err)
 
 void push_read_last(int local_fd, struct manifest_name *ret)
 {
-	AUTO(push) struct push p = {.local_fd = local_fd, .list_fd = -1};
+	AUTO(push) struct push p = {.local_fd = local_fd};
 	struct err ignored;
 
 	(void)load_list(&p, &ignored);
 	*ret = p.last;
 }
 
-/* Before the first file is sent. While it is not complete the list has no
- * times. */
-static int open_list(struct push *p, struct err *err)
-{
-	p->times = 0;
-	if (save_list(p, err) < 0)
-		return -err->num;
-	p->list_fd = openat(p->local_fd, "list",
-			    O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-	return p->list_fd < 0 ? fail_errno(err, "open the list of a backup")
-			      : 0;
-}
-
 static int note_sent(struct push *p, const struct manifest *sent,
 		     struct err *err)
 {
+	auto_close int fd =
+		openat(p->local_fd, "list",
+		       O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
 	AUTO(buf) struct buf b = {0};
 
 	add_record(&b, sent);
-	return fd_write(p->list_fd, b.data, b.len) < 0
+	return fd < 0 || fd_write(fd, b.data, b.len) < 0
 		       ? fail_errno(err, "write the list of a backup")
 		       : 0;
 }
@@ -319,7 +306,7 @@ static int find_space(struct push *p, struct err *err)
 		if (manifest_load(&place, &names, newest, newest->number,
 				  &state, &ignored) < 0 ||
 		    strcmp(state.last.host, host_name()) != 0 ||
-		    state.last.newest > p->newest)
+		    state.last.newest > p->manifest.newest)
 			continue;
 		found++;
 		manifest_items_free(&p->items);
@@ -742,7 +729,7 @@ static int send_file(struct push *p, struct outgoing *items, size_t count,
 	uint64_t offset = 0, len;
 	size_t i;
 
-	if (destination_begin(d, dir, NULL, &f, err) < 0 ||
+	if (destination_begin(d, dir, &f, err) < 0 ||
 	    seal_writer_new(f.fd, p->place.key, kind, p->place.space, &w, err) <
 		    0)
 		return -err->num;
@@ -806,8 +793,7 @@ static int send_manifest(struct push *p, struct err *err)
 	memcpy(m->previous, p->last.hash, SEAL_HASH_LEN);
 	m->time = now.tv_sec;
 	m->host = mem_strdup(host_name());
-	m->home = mem_strdup(p->o->home ? p->o->home : "");
-	m->newest = p->newest;
+	m->home = mem_strdup(p->o->home);
 	manifest_items_sort(&m->adds);
 	manifest_items_sort(&m->drops);
 	manifest_items_advance(&p->items, m);
@@ -843,8 +829,10 @@ static int push_missing(struct push *p, uint64_t times, struct err *err)
 		p->ret->bytes = p->total;
 		return 0;
 	}
+	/* While a backup is not complete its list has no times. */
+	p->times = 0;
 	if (!p->ret->nothing &&
-	    (collect_roots(p, err) < 0 || open_list(p, err) < 0 ||
+	    (collect_roots(p, err) < 0 || save_list(p, err) < 0 ||
 	     send_bundles(p, SEAL_PACKS, err) < 0 ||
 	     send_bundles(p, SEAL_META, err) < 0 ||
 	     send_bundles(p, SEAL_ROOT, err) < 0 || send_manifest(p, err) < 0))
@@ -880,14 +868,13 @@ int push_store(struct store *s, struct destination *d,
 		.ret = ret,
 		.place = {.destination = d, .key = key},
 		.local_fd = local_fd,
-		.list_fd = -1,
 	};
 	auto_close int store_lock =
 		lock_take(store_root_fd(s), "lock", false, true, err);
 	uint64_t times = 0;
 
 	*ret = (struct push_result){0};
-	if (store_lock < 0 || catalog_newest(s, &p.newest, err) < 0 ||
+	if (store_lock < 0 || catalog_newest(s, &p.manifest.newest, err) < 0 ||
 	    find_place(&p, err) < 0 || hash_times(&p, &times, err) < 0)
 		return -err->num;
 	memcpy(ret->space, p.place.space, SEAL_SPACE_LEN);

@@ -115,7 +115,7 @@ static int put(struct destination *d, const char *dir, const char *name,
 	AUTO(destination_file)
 	struct destination_file f = DESTINATION_FILE_NONE;
 
-	if (destination_begin(d, dir, NULL, &f, err) < 0)
+	if (destination_begin(d, dir, &f, err) < 0)
 		return -err->num;
 	if (fd_write(f.fd, text, strlen(text)) < 0) {
 		(void)fail_errno(err, "write");
@@ -206,9 +206,9 @@ static void without_tmpfile_a_file_has_a_temporary_name(void **state)
 	faults.no_tmpfile = true;
 	check_files(box, &d);
 	assert_int_equal(count_entries(box, "a/p"), 2);
-	ok(destination_begin(&d, "a/p", "n", &f, &err));
+	ok(destination_begin(&d, "a/p", &f, &err));
 	assert_int_equal(count_entries(box, "a/p"), 3);
-	assert_memory_equal(f.temp, "n.tmp-", 6);
+	assert_memory_equal(f.temp, ".tmp-", 5);
 	check_list(&d, "a/p", HASH " guard-copy ");
 	destination_file_free(&f);
 	assert_int_equal(count_entries(box, "a/p"), 2);
@@ -243,7 +243,7 @@ static void where_names_are_refused_files_are_written_under_theirs(void **state)
 	assert_return_code(dirtree_remove(box->fd, "a", &err), EIO);
 	check_files(box, &d);
 	assert_int_equal(count_entries(box, "a/p"), 2);
-	ok(destination_begin(&d, "a/p", NULL, &f, &err));
+	ok(destination_begin(&d, "a/p", &f, &err));
 	assert_null(f.temp);
 	assert_int_equal(count_entries(box, "a/p"), 2);
 }
