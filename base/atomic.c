@@ -85,8 +85,7 @@ int atomic_publish(struct atomic_file *f, const char *name, struct err *err)
 	int got = fsync(f->fd);
 
 	if (got == 0 && f->temp)
-		got = renameat2(f->dirfd, f->temp, f->dirfd, name,
-				RENAME_NOREPLACE);
+		got = fd_rename_new(f->dirfd, f->temp, f->dirfd, name);
 	else if (got == 0)
 		got = linkat(AT_FDCWD, fd_proc_path(f->fd).text, f->dirfd, name,
 			     AT_SYMLINK_FOLLOW);

@@ -204,7 +204,7 @@ int backups_read_keyfile(const struct destination *d, struct buf *ret,
 static int write_one_keyfile(struct destination *d, const char *name,
 			     const struct buf *bytes, struct err *err)
 {
-	struct destination_file f = DESTINATION_FILE_NONE;
+	struct atomic_file f = ATOMIC_FILE_NONE;
 	int got = destination_begin(d, "", &f, err);
 
 	if (got == 0 && fd_write(f.fd, bytes->data, bytes->len) < 0) {

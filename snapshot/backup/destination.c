@@ -192,10 +192,10 @@ static int create_file(struct destination *d, int dir_fd, const char *dir,
 }
 
 int destination_begin(struct destination *d, const char *dir,
-		      struct destination_file *ret, struct err *err)
+		      struct atomic_file *ret, struct err *err)
 {
 	auto_close int dir_fd = make_dir(d, dir, err);
-	struct destination_file f = DESTINATION_FILE_NONE;
+	struct atomic_file f = ATOMIC_FILE_NONE;
 
 	if (dir_fd < 0)
 		return destination_explain(d, err);
@@ -205,33 +205,20 @@ int destination_begin(struct destination *d, const char *dir,
 				 text_quote(*dir ? dir : "."));
 		return destination_explain(d, err);
 	}
-	f.dir_fd = TAKE_FD(dir_fd);
+	f.dirfd = TAKE_FD(dir_fd);
 	*ret = f;
 	return 0;
 }
 
-void destination_file_free(struct destination_file *f)
+void destination_file_free(struct atomic_file *f)
 {
-	if (f->temp)
-		(void)unlinkat(f->dir_fd, f->temp, 0);
-	free(f->temp);
-	fd_close(&f->fd);
-	fd_close(&f->dir_fd);
-	*f = (struct destination_file)DESTINATION_FILE_NONE;
+	int dir_fd = f->dirfd;
+
+	atomic_file_free(f);
+	fd_close(&dir_fd);
 }
 
-static int give_name(struct destination_file *f, const char *name)
-{
-	if (!f->temp)
-		return linkat(AT_FDCWD, fd_proc_path(f->fd).text, f->dir_fd,
-			      name, AT_SYMLINK_FOLLOW);
-	if (fd_rename_new(f->dir_fd, f->temp, f->dir_fd, name) < 0)
-		return -1;
-	free(TAKE(f->temp));
-	return 0;
-}
-
-/* Whether the errno of give_name() is that of a directory whose files keep
+/* Whether the errno of atomic_publish() is that of a directory whose files keep
  * their names. ENOENT: /proc is missing. */
 static bool refuses_names(int num)
 {
@@ -240,7 +227,7 @@ static bool refuses_names(int num)
 }
 
 /* Writes the bytes again, under the final name at once. */
-static int copy_to_name(const struct destination_file *f, const char *name,
+static int copy_to_name(const struct atomic_file *f, const char *name,
 			struct err *err)
 {
 	auto_close int from = fd_reopen(f->fd, O_RDONLY), to = -1;
@@ -250,15 +237,16 @@ static int copy_to_name(const struct destination_file *f, const char *name,
 	if (from < 0 || fstat(from, &st) < 0)
 		return fail_errno(err, "read the temporary file of %s",
 				  text_quote(name));
-	to = openat(f->dir_fd, name, CREATE_FLAGS, FILE_MODE);
+	to = openat(f->dirfd, name, CREATE_FLAGS, FILE_MODE);
 	if (to < 0)
 		return fail_errno(err, "create %s", text_quote(name));
 	got = copybytes(from, to, st.st_size, NULL, NULL, err);
 	if (got == 0 && fsync(to) < 0)
 		got = fail_errno(err, "write %s", text_quote(name));
+	if (got == 0)
+		return atomic_sync_dir(f->dirfd, err);
 	/* Where it stays, its bytes do not match its name. */
-	if (got < 0)
-		(void)unlinkat(f->dir_fd, name, 0);
+	(void)unlinkat(f->dirfd, name, 0);
 	return got;
 }
 
@@ -271,21 +259,17 @@ bool destination_is_hashed(const char *name)
 	       text_unhex(hash, name + len - HASH_DIGITS, sizeof(hash));
 }
 
-int destination_publish(struct destination *d, struct destination_file *f,
+int destination_publish(struct destination *d, struct atomic_file *f,
 			const char *name, struct err *err)
 {
-	int got = fsync(f->fd);
+	int got = d->no_renames ? 0 : atomic_publish(f, name, err);
 
-	if (got == 0 && !d->no_renames)
-		got = give_name(f, name);
-	if (got < 0)
-		got = fail_errno(err, "write %s", text_quote(name));
 	if (d->no_renames || refuses_names(-got)) {
 		got = copy_to_name(f, name, err);
 		d->no_renames |= got == 0;
 	}
-	if (got == 0 || (got == -EEXIST && destination_is_hashed(name)))
-		got = atomic_sync_dir(f->dir_fd, err);
+	if (got == -EEXIST && destination_is_hashed(name))
+		got = atomic_sync_dir(f->dirfd, err);
 	return got < 0 ? destination_explain(d, err) : 0;
 }
 

@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 
+#include "base/atomic.h"
 #include "base/dirtree.h"
 #include "base/mem.h"
 #include "snapshot/backup/seal.h"
@@ -56,32 +57,21 @@ int destination_open(const char *path, struct destination *ret,
 		     struct err *err);
 void destination_free(struct destination *d);
 
-/* A file that is being written. */
-struct destination_file {
-	int dir_fd, fd; /* fd: for the caller to write to */
-	char *temp; /* NULL: it has no name, or its final one */
-};
-
-#define DESTINATION_FILE_NONE                                                  \
-	{                                                                      \
-		.dir_fd = -1, .fd = -1                                         \
-	}
-
 /* Begins a file in `dir`, a path below the destination that is created where it
  * is missing, "" for the top. Temporary files in `dir` that are older than a
  * day are removed where this one needs a temporary name. Errors name the
  * destination and say what to do: -ENOSPC, -EROFS, -EACCES, -EIO. */
 int destination_begin(struct destination *d, const char *dir,
-		      struct destination_file *ret, struct err *err);
+		      struct atomic_file *ret, struct err *err);
 /* Whether a name ends with a hash: those of all files but guard-copy. */
 bool destination_is_hashed(const char *name);
 /* Gives the file its name; it and its directory are durable on return. A file
  * of that name is left as it is (0), because names are hashes; for a name that
  * is none (guard-copy) -EEXIST. */
-int destination_publish(struct destination *d, struct destination_file *f,
+int destination_publish(struct destination *d, struct atomic_file *f,
 			const char *name, struct err *err);
-/* Closes it and removes it unless it was published. */
-void destination_file_free(struct destination_file *f);
+/* As atomic_file_free(), and closes the directory. */
+void destination_file_free(struct atomic_file *f);
 
 /* Opens a file for reading; a descriptor or a negative errno. -ENOENT: missing,
  * also when an older listing still has it; -EBADMSG: a link or another kind of

@@ -409,7 +409,7 @@ int manifest_write(const struct manifest_place *place, const struct manifest *m,
 	struct destination *d = place->destination;
 	auto_free char *dir = manifest_space_path(place->space, SEAL_MANIFEST);
 	AUTO(destination_file)
-	struct destination_file f = DESTINATION_FILE_NONE;
+	struct atomic_file f = ATOMIC_FILE_NONE;
 	AUTO(seal_writer) struct seal_writer *w = NULL;
 	AUTO(buf) struct buf content = {0};
 	struct manifest_name name = {.number = m->number};

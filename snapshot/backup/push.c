@@ -721,7 +721,7 @@ static int send_file(struct push *p, struct outgoing *items, size_t count,
 	struct destination *d = p->place.destination;
 	auto_free char *dir = manifest_space_path(p->place.space, kind);
 	AUTO(destination_file)
-	struct destination_file f = DESTINATION_FILE_NONE;
+	struct atomic_file f = ATOMIC_FILE_NONE;
 	AUTO(seal_writer) struct seal_writer *w = NULL;
 	AUTO(manifest) struct manifest sent = {.number = 1};
 	unsigned char hash[SEAL_HASH_LEN];

@@ -113,7 +113,7 @@ static int put(struct destination *d, const char *dir, const char *name,
 	       const char *text, struct err *err)
 {
 	AUTO(destination_file)
-	struct destination_file f = DESTINATION_FILE_NONE;
+	struct atomic_file f = ATOMIC_FILE_NONE;
 
 	if (destination_begin(d, dir, &f, err) < 0)
 		return -err->num;
@@ -200,7 +200,7 @@ static void without_tmpfile_a_file_has_a_temporary_name(void **state)
 	struct folder_box *box = *state;
 	AUTO(destination) struct destination d = open_it(box);
 	AUTO(destination_file)
-	struct destination_file f = DESTINATION_FILE_NONE;
+	struct atomic_file f = ATOMIC_FILE_NONE;
 	struct err err;
 
 	faults.no_tmpfile = true;
@@ -229,7 +229,7 @@ static void where_names_are_refused_files_are_written_under_theirs(void **state)
 	struct folder_box *box = *state;
 	AUTO(destination) struct destination d = open_it(box);
 	AUTO(destination_file)
-	struct destination_file f = DESTINATION_FILE_NONE;
+	struct atomic_file f = ATOMIC_FILE_NONE;
 	struct err err;
 
 	faults.no_names = true;
