@@ -179,7 +179,7 @@ struct work {
 	uint64_t done, total; /* bytes of items */
 	unsigned char *bytes; /* MANIFEST_PART_LEN */
 	struct copy_verify_result result; /* of copy_verify() */
-	/* Of a store that is made. */
+	/* For a store that is made. */
 	int dir_fd, packs_fd, snaps_fd;
 	struct buf root;
 	struct names cut; /* packs whose records are damaged */
@@ -329,7 +329,7 @@ static int open_target(const struct work *w, const struct manifest_item *item)
 						     : w->packs_fd;
 	int fd;
 
-	/* Its records, or an earlier call, may have made it. */
+	/* The records of its pack, or an earlier call, may have made it. */
 	(void)!fchmodat(dir_fd, item->name, 0600, 0);
 	fd = openat(dir_fd, item->name,
 		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC |

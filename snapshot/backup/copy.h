@@ -2,9 +2,9 @@
  * Reads the stores in a destination: lists them, makes stores of them again,
  * and checks them.
  *
- * One changed byte or one missing file costs the content of that file alone, of
- * one with packs of data what is behind the byte: the rest is unpacked, and the
- * damage is reported object by object.
+ * One changed byte or one missing file costs the content of that file alone; of
+ * packs of data, the records in front of the byte are read. The rest is
+ * unpacked, and the damage is reported object by object.
  */
 #ifndef GUARD_SNAPSHOT_BACKUP_COPY_H
 #define GUARD_SNAPSHOT_BACKUP_COPY_H

@@ -543,7 +543,7 @@ int manifest_load(const struct manifest_place *place,
 
 	of_number = sorted_find_number(number, all->items, all->count,
 				       sizeof(link));
-	/* Of several with this number, the chain leads to its own. */
+	/* Where clones wrote several, the chain leads to its own. */
 	if (of_number &&
 	    !manifest_has_twin(all, (size_t)(of_number - all->items)))
 		link = *of_number;

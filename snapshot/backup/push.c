@@ -70,7 +70,7 @@ static void outgoings_free(struct outgoings *o)
 	for (i = 0; i < o->count; i++) {
 		struct buf *bytes = &o->items[i].bytes;
 
-		/* Those of a root are secret. */
+		/* A root has secret ones. */
 		if (bytes->data)
 			explicit_bzero(bytes->data, bytes->len);
 		buf_free(bytes);

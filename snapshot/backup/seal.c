@@ -267,7 +267,7 @@ int seal_reader_read(struct seal_reader *r, uint64_t offset, void *to,
 	size_t left = len;
 
 	while (left) {
-		/* Of a byte in front of the frame: more than any length. */
+		/* More than any length, where the frame is behind the byte. */
 		uint64_t skip = offset - r->start;
 		size_t n;
 
