@@ -43,8 +43,9 @@ is "$(output status)" 3 '... which is an output'
 silent "$out" 'not reached'
 no '... and has a report of its own' test "$(output report)" = "$report"
 ok '... with its change' grep -q second "$(output report)"
+second=$(output run)
 gives 0 'a command without changes passes' step 2 OPTIONS= COMMAND=true
-is "$(output report)" '' '... without a report'
+is "$(output report)$(output run)" '' '... without a report and a run'
 gives 0 'options are words for guard run' \
 	step 2 OPTIONS='--net none --hide .env' COMMAND='[ ! -s .env ]'
 gives 0 'a name among the options loses no report' \
@@ -57,6 +58,25 @@ is "$(output status)" 125 '... with its status as an output'
 settle
 manifest "$HOME/project" >"$T/after"
 ok 'the checkout is unchanged' same "$T/before" "$T/after"
+gives 0 'a later step applies one of several runs by its name' \
+	guard apply -y "$second"
+ok '... which is that run' test -e second
+
+# --- what the report needs is missing ---
+mkdir "$T/libraries"
+: >"$T/libraries/$(guard doctor | sed -n 's/^ok *libgit2 *//p')"
+gives 0 'a command passes where texts are not compared' \
+	step 2 OPTIONS= COMMAND='rm -r docs; echo >>src/f5.c' LD_LIBRARY_PATH="$T/libraries"
+says "$err" 'texts are not compared'
+ok '... with a report of the rest' grep -q docs/ "$(output report)"
+gives 7 'a command that fails keeps its status there' step 2 OPTIONS= \
+	COMMAND='echo >>src/f6.c; exit 7' LD_LIBRARY_PATH="$T/libraries"
+gives 0 'a command passes where no report can be written' \
+	step 2 OPTIONS= COMMAND='echo >fifth' RUNNER_TEMP=/proc/self
+is "$(output status) $(output report)" '0 ' '... with its status as an output'
+ok '... and its run' guard diff "$(output run)"
+gives 7 'a command keeps its status where no output can be written' \
+	step 2 OPTIONS= COMMAND='exit 7' GITHUB_OUTPUT=/dev/full
 
 # --- the installation ---
 mkdir "$T/bin"
