@@ -14,6 +14,7 @@ static const char *const kept[] = {"PATH",     "TERM",	 "COLORTERM",
 int cmd_demo(const struct options *o, struct context *c, struct err *err)
 {
 	auto_free char *self = path_resolve("/proc/self/exe", err);
+	auto_free char *here = getcwd(NULL, 0);
 	const char *values[ARRAY_SIZE(kept)];
 	size_t i;
 
@@ -26,6 +27,9 @@ int cmd_demo(const struct options *o, struct context *c, struct err *err)
 	for (i = 0; i < ARRAY_SIZE(kept); i++)
 		if (values[i])
 			(void)setenv(kept[i], values[i], 1);
+	/* A shell in a deleted directory begins with a message. */
+	if (!here && chdir("/") < 0)
+		return fail_errno(err, "/");
 	(void)execl("/bin/sh", "sh", "-c", shipped_text("guard/cli/demo.sh"),
 		    "guard demo", self, o->yes ? "-y" : NULL, NULL);
 	return fail(err, errno, "cannot execute /bin/sh");

@@ -15,13 +15,14 @@ use_colors() {
 }
 
 # ---- output ----
+# Without the message of the shell about a closed pipe.
 
 chapter() {
-	printf '\n%s%s%s\n\n' "$bold" "$*" "$off"
+	printf '\n%s%s%s\n\n' "$bold" "$*" "$off" 2>/dev/null
 }
 
 tell() {
-	printf '%s\n' "$*"
+	printf '%s\n' "$*" 2>/dev/null
 }
 
 directory_name() {
@@ -35,9 +36,10 @@ directory_name() {
 # try COMMAND [NAME]: shows the command as typed, and executes it in this shell
 # when the user presses Enter. A test checks the result under this name.
 try() {
-	printf '%s%s $%s %s' "$faint" "$(directory_name)" "$off$bold" "$1$off"
+	printf '%s%s $%s %s' "$faint" "$(directory_name)" "$off$bold" "$1$off" \
+		2>/dev/null
 	[ -z "$waits" ] || read -r _ || exit 0
-	echo
+	tell
 	execute "$1"
 	[ $# -eq 1 ] || checked "$2"
 }
@@ -244,6 +246,7 @@ main() {
 	scratch=$(mktemp -d "$place/guard-demo.XXXXXX" 2>/dev/null) ||
 		stop "cannot make a directory in '$place': set TMPDIR to another"
 	scratch=$(realpath "$scratch")
+	unset TMPDIR # guard run would say that it is not passed on
 	HOME=$scratch/home GUARD_HOME=$scratch/state
 	PATH=$scratch/bin:$PATH PAGER=cat
 	export HOME GUARD_HOME PATH PAGER

@@ -16,7 +16,7 @@ find "$state" ! -name '*log*' >"$T/state"
 
 # demo COMMAND...: with variables that would lead out of the demo's directory
 demo() {
-	env GIT_DIR="$HOME/project/.git" GIT_AUTHOR_NAME=other \
+	env TMPDIR=/var/tmp GIT_DIR="$HOME/project/.git" GIT_AUTHOR_NAME=other \
 		XDG_CONFIG_HOME="$HOME/config" GUARD_PAGER=false "$@"
 }
 # removed TITLE
@@ -35,6 +35,7 @@ ok 'the restored project has its files' \
 is "$(tail -n 2 "$out" | head -n 1)" \
 	'In a project of your own: guard run -- COMMAND' '... the last line'
 silent "$out" 'is not visible'
+silent "$err" 'not passed on: TMPDIR'
 is "$(grep -c '^guard demo' "$err")" 0 '... without an error'
 gives 2 'demo with an operand is refused' guard demo now
 
@@ -84,9 +85,15 @@ kill -s INT -- "-$(cat "$T/pid")"
 wait $demo
 is $? 130 'SIGINT during a run ends demo with 130'
 removed '... and removes its directory'
-guard demo 2>/dev/null | head -n 1 >"$out"
+mkdir "$T/deleted"
+(
+	cd "$T/deleted" || exit
+	rmdir "$T/deleted"
+	guard demo 2>"$err" | head -n 3 >"$out"
+)
 settle
 removed 'demo into a closed pipe removes its directory'
+is "$(cat "$err")" '' '... without a message, also in a deleted directory'
 
 # --- missing parts of the machine ---
 gives 1 'demo is refused where TMPDIR cannot be written' \
