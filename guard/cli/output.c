@@ -298,19 +298,13 @@ bool output_finish(void)
 __attribute__((format(printf, 1, 0))) static int ask_yes_no(const char *format,
 							    va_list ap)
 {
-	auto_free char *line = NULL;
-	size_t capacity = 0;
+	auto_free char *text = mem_vprintf(format, ap);
+	auto_free char *question = mem_printf("%s [y/N] ", text);
+	auto_free char *line = output_ask_line(question);
 
-	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-		return -1;
-	(void)vfprintf(output_stderr(), format, ap);
-	(void)fputs(" [y/N] ", stderr);
-	(void)fflush(stderr);
-	if (getline(&line, &capacity, stdin) < 0) {
-		(void)fputc('\n', stderr);
-		return 0;
-	}
-	return strcasecmp(line, "y\n") == 0 || strcasecmp(line, "yes\n") == 0;
+	if (!line)
+		return isatty(STDIN_FILENO) && isatty(STDERR_FILENO) ? 0 : -1;
+	return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
 }
 
 int output_ask(const char *format, ...)
@@ -341,16 +335,31 @@ bool output_confirm(bool yes, const char *format, ...)
 	return answer > 0;
 }
 
+/* The one that waits for an answer. */
+static const char *open_question;
+
+/* After Ctrl-Z and fg. */
+static void repeat_question(int sig)
+{
+	(void)sig;
+	(void)!write(STDERR_FILENO, open_question, strlen(open_question));
+}
+
 char *output_ask_line(const char *question)
 {
 	auto_free char *line = NULL;
 	size_t capacity = 0;
+	ssize_t len;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return NULL;
+	open_question = question;
+	(void)signal(SIGCONT, repeat_question);
 	(void)fputs(question, output_stderr());
 	(void)fflush(stderr);
-	if (getline(&line, &capacity, stdin) < 0) {
+	len = getline(&line, &capacity, stdin);
+	(void)signal(SIGCONT, SIG_DFL);
+	if (len < 0) {
 		(void)fputc('\n', stderr);
 		return NULL;
 	}

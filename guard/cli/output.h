@@ -90,7 +90,7 @@ bool output_confirm(bool yes, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* A line that is typed there, without its end, to free; NULL as above, and at
- * the end of input. */
+ * the end of input. After Ctrl-Z and fg each question is repeated. */
 char *output_ask_line(const char *question);
 
 /* Appends the escaped texts of a NULL-terminated list, with ", " between

@@ -626,6 +626,16 @@ sane
 < no passphrase was typed
 < out>
 sane
+> guard backup --sheet $T/later\r
+< type the words
+> \x1a
+< Stopped
+< out>
+> fg\r
+< type the words
+> \r
+< was not tried
+< out>
 > exit\r
 end 1
 END
