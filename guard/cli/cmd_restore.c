@@ -329,8 +329,6 @@ static int restore_to(struct restore *r, struct err *err)
 	auto_free char *dir = NULL;
 	int got;
 
-	if (!*r->o->to)
-		return fail(err, EINVAL, "--to: the path is empty");
 	dir = path_resolve(r->o->to, err);
 	if (dir && path_below(dir, r->in.c->state.path))
 		return fail(err, EINVAL,

@@ -305,6 +305,8 @@ int cmd_verify(const struct options *o, struct context *c, struct err *err)
 		return options_usage_error(
 			o, "%s is not a percentage from 1%% to 100%%",
 			text_quote(o->sample));
+	if (!o->operands[0] && o->passphrase_file)
+		return options_usage_error(o, "--passphrase-file needs DIR");
 	return o->operands[0] ? verify_destination(c, &verify, o, err)
 			      : verify_and_report(c, &verify, o->json, err);
 }

@@ -319,7 +319,7 @@ static bool set_member(struct options *o, const struct option_spec *option,
 		return true;
 	case OPTION_TEXT:
 		*(const char **)member = value;
-		return true;
+		return !option->expected || *value;
 	case OPTION_LIST:
 		mem_list_add(member, value);
 		return !option->words || set_choice(option, value, &ignored);

@@ -378,6 +378,9 @@ function expected(o) {
 		return "a number from " least[o] " to " most[o]
 	if (kind[o] == "NUMBER")
 		return "a number" (least[o] ? " of at least " least[o] : "")
+	if (kind_of(o) == "TEXT" && name[o] != "" &&
+	    value[o] ~ /^(DIR|FILE|NAME|PATH)$/)
+		return "a name"
 	return ""
 }
 

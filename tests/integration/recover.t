@@ -87,7 +87,7 @@ gives 1 'recover -n refuses an unknown machine' recover a -n "$D" nosuch
 gives 1 'recover -n refuses an unknown number' recover a -n --at 7 "$D"
 gives 0 'recover -n accepts a backup that is there' recover a -n --at 2 "$D"
 says "$err" 'backup 2 of'
-gives 1 'an empty home is refused' recover a --into '' "$D"
+gives 2 'an empty home is refused' recover a --into '' "$D"
 exec 9>"$T/a/state/recover.lock"
 flock 9
 gives 1 'a second recover is refused' recover a "$D"

@@ -51,6 +51,16 @@ rm secret
 gives 125 '--env followed by -- is refused' guard run --env -- true
 says "$err" "--env must be NAME or NAME=VALUE, not '--'"
 
+for words in '--from' '--from made --machine'; do
+	# shellcheck disable=SC2086 # words
+	gives 2 "restore $words with an empty name is refused" \
+		guard restore $words '' made
+	says "$err" "--${words##*--} must be a name, not ''"
+done
+gives 2 'verify of the store needs no passphrase' \
+	guard verify --passphrase-file made
+says "$err" '--passphrase-file needs DIR'
+
 # --- names of runs ---
 gives 0 'a run adds a file' guard run -q -- sh -c 'echo 1 >made'
 run=$(guard status -q)
