@@ -161,6 +161,12 @@ int session_open_closed_dir(int runs_fd);
  */
 int session_trash(struct session *s, int runs_fd, int trash_fd,
 		  const char *reason, struct err *err);
+/* The name in the trash of a run's directory, by the id of the run; to free.
+ * NULL with -ENOENT: it is there no more. */
+char *session_find_trashed(int trash_fd, const char *id, struct err *err);
+/* Opens that directory without the run's lock, to read it. Errors as above. */
+int session_open_trashed(int trash_fd, const char *id, struct session *ret,
+			 struct err *err);
 /*
  * After the run: makes the directories work/<n>/work readable. The kernel makes
  * them with mode 000, so that rm -r, cp and tar of a plain user would fail

@@ -10,7 +10,8 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "overlay/persistent_mount.h"
-#include "overlay/session.h"
+#include "overlay/session_base.h"
+#include "overlay/session_private.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
 #define NUMBERS "0123456789"
@@ -114,6 +115,45 @@ static int64_t trash_time(const char *name)
 	if (*rest == '-' && rest[1])
 		rest += strspn(rest, LETTERS NUMBERS "-");
 	return *rest ? -1 : strtoll(name, NULL, 10);
+}
+
+char *session_find_trashed(int trash_fd, const char *id, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_free char *tail = mem_printf("-%s", id);
+	size_t i;
+
+	if (dirlist_read(trash_fd, &list, err) < 0)
+		return NULL;
+	for (i = list.count; i-- > 0;) {
+		const char *at = strstr(list.items[i].name, tail);
+
+		if (at && !at[strlen(tail)])
+			return mem_strdup(list.items[i].name);
+	}
+	(void)fail(err, ENOENT, "run %s is no longer in guard's trash", id);
+	return NULL;
+}
+
+int session_open_trashed(int trash_fd, const char *id, struct session *ret,
+			 struct err *err)
+{
+	AUTO(session) struct session s = SESSION_NONE;
+	auto_free char *name = session_find_trashed(trash_fd, id, err);
+	struct err ignored;
+
+	if (!name)
+		return -err->num;
+	(void)snprintf(s.id, sizeof(s.id), "%s", id);
+	s.fd = fd_open_dir_path(trash_fd, name);
+	if (s.fd < 0)
+		return fail_errno(err, "run %s in the trash", id);
+	if (session_load(&s, err) < 0)
+		return -err->num;
+	(void)session_base(&s, false, &ignored);
+	*ret = s;
+	s = SESSION_NONE;
+	return 0;
 }
 
 /* The number of seconds for which this entry stays in the trash. */

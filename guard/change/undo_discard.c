@@ -4,34 +4,10 @@
 #include <stdio.h>
 
 #include "base/auto.h"
-#include "base/dirtree.h"
 #include "base/text.h"
 #include "guard/state/exit_status.h"
 #include "guard/change/partial_discard.h"
 #include "guard/state/report.h"
-
-/* The name in the trash of a discarded run, "<time>-discard-<id>", to free;
- * NULL with -ENOENT: it is there no more. */
-static char *find_trashed_run(const struct state *state, const char *run_id,
-			      struct err *err)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	auto_free char *tail = mem_printf("-discard-%s", run_id);
-	size_t i;
-
-	if (dirlist_read(state->trash_fd, &list, err) < 0)
-		return NULL;
-	for (i = list.count; i-- > 0;) {
-		const char *name = list.items[i].name;
-		size_t len = strlen(name);
-
-		if (len > strlen(tail) &&
-		    strcmp(name + len - strlen(tail), tail) == 0)
-			return mem_strdup(name);
-	}
-	(void)fail(err, ENOENT, "run %s is no longer in guard's trash", run_id);
-	return NULL;
-}
 
 static const char *step_intro(const struct undo *u)
 {
@@ -46,7 +22,7 @@ static const char *step_intro(const struct undo *u)
 static int restore_discarded_run(const struct undo *u, struct err *err)
 {
 	auto_free char *name =
-		find_trashed_run(&u->c->state, u->last.run_id, err);
+		session_find_trashed(u->c->state.trash_fd, u->last.run_id, err);
 	const char *run = u->last.run_id;
 	const char *label = u->last.run_name ?: run;
 	auto_close int fd = -1, lock = -1;

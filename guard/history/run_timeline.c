@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/change/live.h"
@@ -21,6 +22,21 @@ void run_timeline_free(struct run_timeline *r)
 	free(r->id);
 	free(r->label);
 	*r = (struct run_timeline){0};
+}
+
+/* While an import of a discarded run is at work, and after one that failed, the
+ * versions, or some of them, are only in the trash. */
+static int open_trashed(struct context *c, struct run_timeline *r)
+{
+	struct session *s = r->session = mem_alloc(sizeof(*s));
+	struct err ignored;
+
+	*s = SESSION_NONE;
+	if (session_open_trashed(c->state.trash_fd, r->id, s, &ignored) < 0)
+		return -ENOENT;
+	return fd_exists(s->fd, TIMELINE_DIR)
+		       ? contents_open(&r->contents, c->store, s, &ignored)
+		       : -ENOENT;
 }
 
 int run_timeline_open(struct context *c, const char *run,
@@ -52,6 +68,8 @@ int run_timeline_open(struct context *c, const char *run,
 	} else if (got == -ENOENT && session_id_ok(run)) {
 		free(TAKE(r.session));
 		got = contents_open_stored(&r.contents, c->store, run, err);
+		if (got == -ENOENT || got == -EBADMSG)
+			got = open_trashed(c, &r) == 0 ? 0 : got;
 	}
 	if (got < 0)
 		return got == -ENOENT ? 0 : got;

@@ -24,8 +24,9 @@ struct run_timeline {
 void run_timeline_free(struct run_timeline *r);
 
 /* Opens the timeline of the run that the text names (resolve_run_text()), or
- * the stored one of a run without a directory, by its id. Opens the store for
- * writing. 1; 0: no run is called so. */
+ * the stored one of a run without a directory, by its id; where it is not
+ * stored, or not completely, that of the trash. Opens the store for writing.
+ * 1; 0: no run is called so. */
 int run_timeline_open(struct context *c, const char *run,
 		      struct run_timeline *ret, struct err *err);
 

@@ -7,7 +7,8 @@
 
 check=/opt/guard/build/tests/timeline/check
 
-# rewrite: a run that waits after each line until its files are held.
+# rewrite [COMMAND]: a run that waits after each line until its files are held.
+# COMMAND is executed when it has a spool.
 rewrite() {
 	mkfifo "$T/go"
 	# shellcheck disable=SC2016 # the run's own
@@ -23,6 +24,7 @@ rewrite() {
 		rundir=$(echo "$state"/runs/*-*)
 		sleep 0.02
 	done
+	"${1:-:}"
 	while read -r file line; do
 		echo "$line" >&5
 		[ "$file" = - ] || until inode=$(stat -c %i "$rundir/upper/$file" \
@@ -34,7 +36,6 @@ rewrite() {
 	done
 	exec 5>&-
 	wait $run
-	settle
 }
 
 # has RUN-DIR TEXT: the content of a record, wherever it is stored.
@@ -64,6 +65,7 @@ rewrite <<-'END'
 	contents/x mkdir contents; echo mine >contents/x
 	- rm a
 END
+settle
 is "$(ls "$rundir/timeline/spool")" '' 'the end of the run empties the spool'
 number=$(sed -n 's/^snapshot=//p' "$rundir/timeline/stored")
 ok 'a content is in the store' has "$rundir" one
@@ -123,11 +125,44 @@ ok 'one of four is left' [ $kept -ge 1 ]
 ok 'or two, of two minutes' [ $kept -le 2 ]
 ok 'and the one at the end' has "$rundir" 5
 
+# A discard does not wait for an import at work: until its end the versions are
+# in the trash.
+# shellcheck disable=SC2317 # called by rewrite
+hold_imports() {
+	exec 6>"$rundir/timeline/lock"
+	flock 6
+}
+# shows NAME: all of the run can be read
+shows() {
+	gives 0 "$1: a log" guard log --json "$run_id"
+	time=$(sed -n '/"time"/h; /"path": "draft"/{x;s/.*T\(.*\)Z.*/\1/p;q;}' \
+		"$out")
+	gives 0 'a version is restored' \
+		guard restore -y --at "$run_id@$time" draft
+	is "$(cat draft)" "first" 'with its content'
+	rm draft
+}
+rewrite hold_imports <<-'END'
+	draft echo first >draft
+	draft echo second >draft
+	- rm draft; echo >other
+END
+run_id=${rundir##*/}
+gives 0 'a discard while the versions are stored' guard discard -q -y "$run_id"
+no 'they are not in the store yet' rmdir "$state"/trash/*-"$run_id"/timeline/spool
+shows 'the trash has them'
+flock -u 6
+settle
+ok 'then they are in the store' rmdir "$state"/trash/*-"$run_id"/timeline/spool
+rm -r "$state"/trash/*-"$run_id"
+shows 'without the trash'
+
 # A run that changes nothing leaves its versions in the store.
 rewrite <<-'END'
 	gone echo gone >gone
 	- rm gone
 END
+settle
 is "$(echo "$state"/runs/*-*)" "$state/runs/*-*" 'an unchanged run goes'
 gives 0 'and what it destroyed is stored' guard purge -n gone
 says "$err" '1 version during runs'
