@@ -340,7 +340,9 @@ ok 'have only new files' test "$(wc -l <"$T/carried")" -le 3
 echo "backup-command $usb = sh $T/carry # elsewhere" >"$state/config"
 gives 0 'another command' guard backup
 is "$(head -n 1 "$T/carried")" guard-copy 'gets all files'
-flock "$state/backups/$id/lock" sleep 1 &
+timeout 60 flock "$state/backups/$id/lock" sh -c "echo >'$T/locked'
+	until grep -q waiting '$err'; do sleep 0.05; done" &
+until [ -e "$T/locked" ]; do kill -0 $! || break; done
 gives 0 'a backup waits for another one' guard backup
 says "$err" 'in use by another backup: waiting'
 guard status >"$out" 2>&1
