@@ -261,6 +261,7 @@ static void report_backup(struct backup_command *x, const struct push_result *r,
 		jsonout_number(object, "snapshots", r->snapshots);
 		jsonout_number(object, "files", r->files);
 		jsonout_number(object, "bytes", r->bytes);
+		jsonout_bool(object, "damaged", r->damaged);
 		if (x->promise)
 			jsonout_text(object, "protection", x->promise);
 		if (error)
@@ -279,6 +280,10 @@ static void report_backup(struct backup_command *x, const struct push_result *r,
 			     r->number, path,
 			     text_count(r->snapshots, "snapshot"),
 			     text_count(r->files, "file"), text_size(r->bytes));
+	if (r->damaged)
+		output_warn("the store is damaged, and the backup keeps what "
+			    "it had: guard verify lists the damage, guard "
+			    "repair repairs it as far as possible");
 	if (x->promise)
 		output_print("%s", x->promise);
 }

@@ -19,6 +19,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "snapshot/maintain/verify.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/store_dir.h"
 #include "snapshot/tree/catalog.h"
@@ -638,15 +639,31 @@ static int collect_packs(struct push *p, struct err *err)
 	}
 	manifest_items_free(&p->covered);
 	p->covered = TAKE(covered);
+	return 0;
+}
+
+/* Items whose files the store has no more. What it lost by damage, the
+ * destination may still have. */
+static void collect_drops(struct push *p)
+{
+	static const struct verify_options all;
+	struct manifest_items *drops = &p->manifest.drops;
+	struct verify_result r;
+	struct err ignored;
+	size_t i;
+
 	/* The packs that a prune removed have the objects of covered ones. */
 	for (i = 0; i < p->items.count; i++) {
 		const struct manifest_item *item = &p->items.items[i];
 
 		if (is_gone(p, item) &&
 		    (item->kind == MANIFEST_SNAPSHOT || !p->covered.count))
-			manifest_items_add(&p->manifest.drops, item);
+			manifest_items_add(drops, item);
 	}
-	return 0;
+	p->ret->damaged =
+		drops->count && verify_store(p->store, &all, &r, &ignored) != 0;
+	if (p->ret->damaged)
+		manifest_items_free(drops);
 }
 
 /* Two copies of the store's identity, without which no byte can be read.
@@ -823,6 +840,7 @@ static int push_missing(struct push *p, uint64_t times, struct err *err)
 		return 0;
 	if (collect_snapshots(p, err) < 0 || collect_packs(p, err) < 0)
 		return -err->num;
+	collect_drops(p);
 	p->ret->nothing = !p->complete && !p->outgoing[SEAL_PACKS].count &&
 			  !p->outgoing[SEAL_META].count;
 	if (p->o->dry_run) {

@@ -39,6 +39,9 @@ struct push_options {
 
 struct push_result {
 	bool nothing; /* the destination has all of it: nothing was written */
+	/* The store lacks parts by damage. The destination keeps those that it
+	 * has. Found when files of the store have gone. */
+	bool damaged;
 	bool new_space; /* the first backup of this store there, or of a clone
 			 */
 	uint64_t number; /* of the manifest */

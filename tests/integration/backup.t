@@ -161,6 +161,13 @@ gives 0 'has it' \
 ok '... with the right bytes' cmp "$T/healed/random700000" random700000
 ok '... beside the intact one' cmp "$T/healed/random300000" random300000
 rm random*
+pack=$(find "$state/store/packs" -size +600k | head -n 1)
+chmod u+w "$state/store/packs"
+mv "$pack" "$T/lost"
+change one
+gives 0 'a backup of a store that lost a pack' guard backup
+says "$err" 'the store is damaged, and the backup keeps what it had'
+mv "$T/lost" "$pack"
 
 # --- two destinations, and destinations that fail ---
 destination 2 "$T/other"

@@ -361,6 +361,15 @@ static void lose(struct box *box, const char *name)
 	assert_return_code(unlink(path), errno);
 }
 
+static void lose_in_store(struct box *box, const char *dir, const char *name)
+{
+	auto_free char *path = mem_printf("%s/%s", box->store_root_fd, dir);
+	auto_free char *file = path_join(path, name);
+
+	assert_return_code(chmod(path, 0700), errno);
+	assert_return_code(unlink(file), errno);
+}
+
 static void test_a_lost_list_is_made_from_the_manifests(void **state)
 {
 	struct box *box = *state;
@@ -384,6 +393,41 @@ static void test_a_lost_list_is_made_from_the_manifests(void **state)
 	r = push_now(box, "local");
 	assert_false(r.new_space);
 	check_copy(box, 0);
+}
+
+/* A part of the store is lost, its damage is noticed, and the destination has
+ * it still. */
+static void check_lost_part(struct box *box, const char *part)
+{
+	AUTO(buf) struct buf want = {0}, is = {0}, faults = {0};
+	AUTO(dirlist) struct dirlist list = {0};
+	struct box new;
+	struct err err;
+
+	some_files(box, 1);
+	list_store(box, part, &list);
+	some_files(box, 2);
+	ok(snapshot_bytes(box, 1, &want, &err));
+	assert_false(push_now(box, "local").damaged);
+	assert_true(list.count > 0);
+	lose_in_store(box, part, list.items[0].name);
+	some_files(box, 3);
+	assert_true(push_now(box, "local").damaged);
+	some_files(box, 4);
+	assert_true(push_now(box, "local").damaged);
+	assert_int_equal(unpack(box, 0, false, &new, &faults), 0);
+	ok(snapshot_bytes(&new, 1, &is, &err));
+	assert_true(buf_same(&want, &is));
+}
+
+static void test_the_destination_keeps_a_lost_pack(void **state)
+{
+	check_lost_part(*state, "packs");
+}
+
+static void test_the_destination_keeps_a_lost_snapshot(void **state)
+{
+	check_lost_part(*state, "snaps");
 }
 
 /* Renames the manifests from the n-th on, or gives them back. */
@@ -1116,6 +1160,8 @@ int main(void)
 		TEST(a_killed_first_backup_goes_on),
 		TEST(dry_runs_and_second_kills_lose_no_namespace),
 		TEST(a_lost_list_is_made_from_the_manifests),
+		TEST(the_destination_keeps_a_lost_pack),
+		TEST(the_destination_keeps_a_lost_snapshot),
 		TEST(numbers_go_on_behind_hidden_manifests),
 		TEST(clones_do_not_overwrite_each_other),
 		TEST(a_prune_sends_hardly_anything_again),
