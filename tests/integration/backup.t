@@ -167,7 +167,9 @@ mv "$pack" "$T/lost"
 change one
 gives 0 'a backup of a store that lost a pack' guard backup
 says "$err" 'the store is damaged, and the backup keeps what it had'
+chmod u+w "$state/store/packs"
 mv "$T/lost" "$pack"
+chmod a-w "$state/store/packs"
 
 # --- two destinations, and destinations that fail ---
 destination 2 "$T/other"
