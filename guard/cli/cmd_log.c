@@ -37,11 +37,10 @@ static int log_snapshots(struct context *c, const char *arg,
 	if (got < 0)
 		return got;
 	if (!h.count && path)
-		return fail(err, ENOENT, "no stored version of %s%s",
-			    text_quote(path),
-			    o->from ? " in this backup"
-				    : "; `guard find NAME` searches all "
-				      "snapshots for a name");
+		return fail(err, ENOENT,
+			    "no stored version of %s; `guard find NAME` "
+			    "searches all snapshots for a name",
+			    text_quote(path));
 	if (!h.count && !o->json)
 		output_print("nothing is stored yet of %s: `guard "
 			     "snapshot` stores the project",
@@ -283,10 +282,12 @@ static int log_backup(struct context *c, const struct options *o,
 		      struct err *err)
 {
 	AUTO(from_copy) struct from_copy f = FROM_COPY_NONE;
+	int got;
 
-	return from_copy_view(&f, c, o, err) < 0
-		       ? -err->num
-		       : log_snapshots(&f.view, o->operands[0], o, err);
+	if (from_copy_view(&f, c, o, err) < 0)
+		return -err->num;
+	got = log_snapshots(&f.view, o->operands[0], o, err);
+	return got < 0 ? from_copy_fail(&f, err) : got;
 }
 
 int cmd_log(const struct options *o, struct context *c, struct err *err)

@@ -459,12 +459,10 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 			    text_quote(argv[0]), argv[0], text_shell(argv[1]));
 	for (i = 0; i < count; i++)
 		if (sources_find(&r->found, argv[i], err) < 0)
-			return err->num != ENOENT ? -err->num
-			       : r->o->from
-				       ? fail(err, ENOENT,
-					      "the backup has no such path: %s",
-					      text_quote(argv[i]))
-				       : suggest_command(r->in.c, argv[i], err);
+			return r->o->from ? from_copy_fail(&r->from, err)
+			       : err->num == ENOENT
+				       ? suggest_command(r->in.c, argv[i], err)
+				       : -err->num;
 	r->in.targets = r->found.items;
 	r->in.count = r->found.count;
 	/* An interrupted action in a missing directory is recovered later, when

@@ -207,6 +207,20 @@ int from_copy_view(struct from_copy *f, struct context *c,
 	return got < 0 ? got : context_store(&f->view, STORE_READ, err);
 }
 
+int from_copy_fail(const struct from_copy *f, struct err *err)
+{
+	const char *remedy = strstr(err->text, "; `guard")
+				     ?: strstr(err->text, ": `guard")
+				     ?: strstr(err->text, "; run ")
+				     ?: strchr(err->text, '\0');
+	auto_free char *why =
+		mem_strndup(err->text, (size_t)(remedy - err->text));
+
+	return fail(err, err->num,
+		    "in the backup, which ends with snapshot %" PRIu64 ": %s",
+		    f->source->snapshots, why);
+}
+
 struct import {
 	struct from_copy *f;
 	const struct entry *root;
@@ -226,7 +240,7 @@ static int import_path(struct import *x, const char *path, bool above,
 	int got = tree_lookup(from, x->root, path, &e, err);
 
 	if (got <= 0)
-		return got;
+		return got < 0 ? from_copy_fail(f, err) : 0;
 	if (above) {
 		e.content = (struct oid){0};
 		e.flags |= ENTRY_INCOMPLETE;

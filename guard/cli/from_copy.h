@@ -63,6 +63,9 @@ int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 /* All of it for an option --from. */
 int from_copy_view(struct from_copy *f, struct context *c,
 		   const struct options *o, struct err *err);
+/* Changes an error of reading the view: names the backup instead of remedies
+ * for the user's own store. Returns -err->num. */
+int from_copy_fail(const struct from_copy *f, struct err *err);
 /* Stores what a restore of the target needs in the user's own store, and makes
  * the target's snapshot a partial one there; lost and arg as in
  * transfer_entry(). *ret: its entry there, to free. Not flushed. */

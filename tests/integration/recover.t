@@ -348,9 +348,22 @@ gives 0 'log --from lists the versions of a path' \
 	guard log --from "$D" README.md
 is "$(grep -c ' modified ' "$out")" 2 'log --from has all versions'
 gives 1 'log --from refuses an unknown path' guard log --from "$D" nosuch
-says "$err" 'in this backup'
+is "$(cat "$err")" "guard: in the backup, which ends with snapshot 4: no \
+stored version of '$P/nosuch'" 'and says where'
 gives 1 'restore --from, too' guard restore --from "$D" nosuch
-says "$err" 'the backup has no such path'
+says "$err" "which ends with snapshot 4: no such path: '$P/nosuch'"
+silent "$err" 'guard find'
+while read -r status when text; do
+	gives "$status" "a version that the backup lacks: $when" \
+		guard restore --from "$D" --at "$when" README.md
+	is "$(cat "$err")" \
+		"guard: in the backup, which ends with snapshot 4: $text" \
+		'is named'
+done <<E
+1 99 no such snapshot: 99
+1 2001-02-03 $(guard restore --at 2001-02-03 README.md 2>&1 | sed 's/^guard: //')
+2 nosuch@14:03 no such run: 'nosuch'
+E
 gives 0 'log --from lists the snapshots of a backup' guard log --from "$D"
 is "$(wc -l <"$out")" 4 'log --from has all snapshots'
 gives 0 'another machine reads the log' \
