@@ -22,6 +22,7 @@ static int log_snapshots(struct context *c, const char *arg,
 	AUTO(history)
 	struct history h = {.path = path,
 			    .project = o->all || o->from ? NULL : c->project,
+			    .from = o->from,
 			    .progress = progress_show};
 	int got;
 
@@ -278,30 +279,33 @@ static int log_actions(struct context *c, const struct options *o,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
+static int log_versions(struct context *c, const struct options *o,
+			struct err *err)
+{
+	int got = o->count ? log_run(c, o->operands[0], o, err) : 0;
+
+	if (got > 0)
+		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return got < 0 ? got : log_snapshots(c, o->operands[0], o, err);
+}
+
 static int log_backup(struct context *c, const struct options *o,
 		      struct err *err)
 {
 	AUTO(from_copy) struct from_copy f = FROM_COPY_NONE;
 	int got;
 
-	if (from_copy_view(&f, c, o, err) < 0)
+	if (from_copy_view(&f, c, o, o->operands[0], err) < 0)
 		return -err->num;
-	got = log_snapshots(&f.view, o->operands[0], o, err);
+	got = log_versions(&f.view, o, err);
 	return got < 0 ? from_copy_fail(&f, err) : got;
 }
 
 int cmd_log(const struct options *o, struct context *c, struct err *err)
 {
-	int got;
-
 	if (o->find)
 		return cmd_find(o, c, err);
 	if (o->actions)
 		return log_actions(c, o, err);
-	if (o->from)
-		return log_backup(c, o, err);
-	got = o->count ? log_run(c, o->operands[0], o, err) : 0;
-	if (got > 0)
-		return output_finish() ? STATUS_OK : STATUS_REFUSED;
-	return got < 0 ? got : log_snapshots(c, o->operands[0], o, err);
+	return o->from ? log_backup(c, o, err) : log_versions(c, o, err);
 }

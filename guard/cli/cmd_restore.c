@@ -447,7 +447,8 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	int i, got;
 
 	if (context_store(r->in.c, STORE_WRITE, err) < 0 ||
-	    (r->o->from && from_copy_view(&r->from, r->in.c, r->o, err) < 0))
+	    (r->o->from &&
+	     from_copy_view(&r->from, r->in.c, r->o, r->o->at, err) < 0))
 		return -err->num;
 	r->found.c = r->o->from ? &r->from.view : r->in.c;
 	r->found.store = r->found.c->store;

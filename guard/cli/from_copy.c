@@ -9,6 +9,7 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "guard/change/resolve_run.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/passphrase.h"
 #include "restore/plan/unit.h"
@@ -17,6 +18,8 @@ void from_copy_free(struct from_copy *f)
 {
 	struct err ignored;
 
+	/* No cache for a store that ends here. */
+	f->view.writable = false;
 	context_free(&f->view);
 	copy_free(&f->copy);
 	if (f->name)
@@ -175,9 +178,45 @@ int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 			 err);
 }
 
-int from_copy_view(struct from_copy *f, struct context *c,
-		   const struct options *o, struct err *err)
+/* Adds the records of the run's timeline (run: RUN or RUN@WHEN), and of the
+ * runs in which the path, which may be NULL, has versions. */
+static int fetch_runs(struct from_copy *f, const char *run, const char *path,
+		      struct err *err)
 {
+	struct store *store = f->view.store;
+	AUTO(tree) struct tree wanted = {0};
+	auto_free uint64_t *seqs = NULL;
+	struct err ignored;
+	size_t count, i, k;
+
+	if (catalog_list(store, &seqs, &count, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		AUTO(snapshot) struct snapshot s = {0};
+		AUTO(tree) struct tree t = {0};
+
+		if (catalog_load(store, seqs[i], &s, &ignored) < 0 ||
+		    strcmp(s.reason, CATALOG_TIMELINE) != 0 ||
+		    (strncmp(run, s.run_id, strlen(s.run_id)) != 0 &&
+		     !(path && path_below(path, s.root_path))) ||
+		    tree_load(store, &s.root.content, &t, &ignored) < 0)
+			continue;
+		/* Not the directory of contents. */
+		for (k = 0; k < t.count; k++)
+			if (S_ISREG(t.entries[k].mode))
+				tree_add(&wanted, &t.entries[k]);
+	}
+	return wanted.count
+		       ? copy_fetch(f->copy, f->view.state.store_path, store,
+				    wanted.entries, wanted.count, err)
+		       : 0;
+}
+
+int from_copy_view(struct from_copy *f, struct context *c,
+		   const struct options *o, const char *run, struct err *err)
+{
+	auto_free char *path =
+		run && !o->at ? resolve_run_path(run, err) : NULL;
 	struct timestamp now = timestamp_now();
 	struct state *state = &f->view.state;
 	const struct copy_options unpack = {
@@ -204,7 +243,10 @@ int from_copy_view(struct from_copy *f, struct context *c,
 	got = copy_unpack(f->copy, state->store_path, &unpack, &faults, err);
 	progress_end();
 	f->view.project = mem_strdup(c->project);
-	return got < 0 ? got : context_store(&f->view, STORE_READ, err);
+	/* As run_timeline_open() wants it. */
+	if (got < 0 || context_store(&f->view, STORE_WRITE, err) < 0)
+		return -err->num;
+	return run ? fetch_runs(f, run, path, err) : 0;
 }
 
 int from_copy_fail(const struct from_copy *f, struct err *err)
@@ -244,7 +286,7 @@ static int import_path(struct import *x, const char *path, bool above,
 	if (above) {
 		e.content = (struct oid){0};
 		e.flags |= ENTRY_INCOMPLETE;
-	} else if (copy_fetch(f->copy, f->view.state.store_path, from, &e,
+	} else if (copy_fetch(f->copy, f->view.state.store_path, from, &e, 1,
 			      err) < 0) {
 		return -err->num;
 	}
@@ -272,7 +314,9 @@ int from_copy_import(struct from_copy *f, struct restore_target *t,
 	};
 	const char *at = t->path;
 	struct entry root = {0};
-	int got = import_path(&x, "", *t->path, err);
+	/* The state of a run has new directories. */
+	int got = store_flush(f->view.store, err)
+			  ?: import_path(&x, "", *t->path, err);
 	size_t i;
 
 	while (got >= 0 && (at = strchr(at, '/'))) {
@@ -291,9 +335,12 @@ int from_copy_import(struct from_copy *f, struct restore_target *t,
 		return -err->num;
 	entry_free(&s->root);
 	s->root = root;
-	free(s->message);
-	s->message = mem_printf("%s:%" PRIu64, f->destination.path, s->seq);
-	s->seq = 0;
+	if (s->seq) {
+		free(s->message);
+		s->message =
+			mem_printf("%s:%" PRIu64, f->destination.path, s->seq);
+		s->seq = 0;
+	}
 	return tree_lookup(f->c->store, &s->root, t->path, ret, err);
 }
 

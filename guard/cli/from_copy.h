@@ -60,9 +60,11 @@ void from_copy_list(const struct from_copy *f, FILE *to);
  * there, else the only one; of several the user chooses on a terminal. */
 int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 		     struct err *err);
-/* All of it for an option --from. */
+/* All of it for an option --from. run: RUN or RUN@WHEN; without --at also a
+ * path, for all runs that have versions of it; NULL: no timeline can be read.
+ */
 int from_copy_view(struct from_copy *f, struct context *c,
-		   const struct options *o, struct err *err);
+		   const struct options *o, const char *run, struct err *err);
 /* Changes an error of reading the view: names the backup instead of remedies
  * for the user's own store. Returns -err->num. */
 int from_copy_fail(const struct from_copy *f, struct err *err);

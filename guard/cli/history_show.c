@@ -83,8 +83,11 @@ static char *row_reason_text(const struct history *h,
 	if (row->change == HISTORY_PURGED && !row->entry.mode)
 		add_reason_part(&b, "with a parent directory");
 	if (row->before)
-		buf_printf(&b, "guard restore --at %s %s restores it",
-			   text_shell(row->before), text_shell(h->path));
+		buf_printf(
+			&b, "guard restore --at %s %s%s restores it",
+			text_shell(row->before), text_shell(h->path),
+			h->from ? text_printf(" --from %s", text_shell(h->from))
+				: "");
 	if (row->note)
 		text_escape_name(&b, row->note);
 	if (row->renamed) {

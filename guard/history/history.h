@@ -56,6 +56,7 @@ struct history_row {
 struct history {
 	const char *path; /* absolute; NULL: whole snapshots */
 	const char *project; /* only snapshots of this root, or NULL */
+	const char *from; /* directory of the backup, or NULL */
 	struct pins pins; /* the user's pins, which are marked */
 	/* Called after each snapshot; may be NULL. */
 	void (*progress)(void *arg, const char *noun, uint64_t done,

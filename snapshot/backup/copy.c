@@ -532,7 +532,7 @@ static int note_lost(void *arg, const char *path, const struct entry *e,
 }
 
 int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
-	       const struct entry *e, struct err *err)
+	       const struct entry *entries, size_t count, struct err *err)
 {
 	static const struct copy_options none;
 	const struct manifest_items *all = &c->state.items;
@@ -545,9 +545,11 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 	if (w.dir_fd < 0)
 		return w.dir_fd;
 	w.packs_fd = store_dir_open_subdir(w.dir_fd, "packs", err);
-	if (w.packs_fd < 0 || inventory_load(s, &inv, err) < 0 ||
-	    reach_check(&inv, e, note_lost, &lost, err) < 0)
+	if (w.packs_fd < 0 || inventory_load(s, &inv, err) < 0)
 		return -err->num;
+	for (i = 0; i < count; i++)
+		if (reach_check(&inv, &entries[i], note_lost, &lost, err) < 0)
+			return -err->num;
 	for (i = 0; i < inv.count; i++) {
 		const struct manifest_item *records = manifest_items_find(
 			all, MANIFEST_RECORDS, inv.packs[i].name);

@@ -62,9 +62,9 @@ int copy_unpack(struct copy_store *c, const char *dir,
 		struct err *err);
 
 /* Adds to a store that was unpacked lazily the packs that hold the objects
- * below an entry. The store is open for reading. */
+ * below the entries. */
 int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
-	       const struct entry *e, struct err *err);
+	       const struct entry *entries, size_t count, struct err *err);
 
 struct copy_verify_result {
 	uint64_t files, bytes, snapshots, packs;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # RUN@WHEN: a moment of a run wherever a snapshot is accepted. The timelines are
 # written by tests/timeline/write.c, with exact times.
+# shellcheck disable=SC2317 # functions are called through gives
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -205,6 +206,36 @@ gives 1 'a file is meant rather than a run' guard log ./fix
 old=$id
 guard discard -qy fix || flunk discard
 settle
+
+# --- moments of a run in a backup ---
+echo 'a long passphrase' >"$T/pass"
+destination 1 "$T/copies"
+gives 0 'a backup' guard backup --passphrase-file "$T/pass" "$T/copies"
+for when in 14:03:12.4 14:03:12 2026-01-02T14:03:02.499999999Z -45s first \
+	start end; do
+	rm -rf "$T/own" "$T/copied"
+	gives 0 "$when is a moment" \
+		guard restore -y --at "$old@$when" --to "$T/own" .
+	gives 0 "$when of the backup is one" guard restore -y \
+		--from "$T/copies" --at "$old@$when" --to "$T/copied" .
+	ok 'they are equal' diff -r "$T/own" "$T/copied"
+done
+# elsewhere COMMAND...: on a machine without this store
+elsewhere() {
+	mkdir -p "$T/elsewhere"
+	(cd "$T/elsewhere" && HOME=$T/elsewhere GUARD_HOME=$T/elsewhere/state \
+		"$@" --from "$T/copies" --passphrase-file "$T/pass")
+}
+gives 0 'another machine' elsewhere \
+	guard restore -y --at "$old@first" --to "$T/elsewhere/o" "$HOME/p/new"
+is "$(cat "$T/elsewhere/o/new")" hello 'reads them'
+gives 1 'a lost content of the backup' \
+	guard restore --from "$T/copies" --at "$old@14:03:30" a.c
+says "$err" '; nearest: 2026-01-02T14:03:12.412, 2026-01-02T14:03:38.912'
+gives 0 'the log of a path in a backup' guard log --from "$T/copies" a.c
+is "$(cat "$out")" "$(guard log a.c)" 'has the versions during the run'
+gives 0 'the log of a run in a backup' elsewhere guard log "$old"
+is "$(cat "$out")" "$(guard log "$old")" 'has its groups'
 begin fix 'echo again >a.c'
 $timeline "$rundir" <<E || flunk 'the timeline is written'
 $(at '05 09:00:00').0 begin boot
@@ -295,6 +326,18 @@ guard prune -y "$base" >"$out" 2>"$err"
 gives 0 'its states' guard diff --name-status real@start real@gone
 is "$(tr '\n\t' ', ' <"$out")" 'D d,D d/x,D d/y@2x,M a.c,' 'keep their base'
 gives 0 'a file that it did not change' guard show real@gone:b.c
+settle
+gives 0 'a later backup' guard backup "$T/copies"
+gives 0 'a version that was emptied' guard log --from "$T/copies" a.c
+command=$(sed -n 's/.*emptied .* \(guard restore .*\) restores it.*/\1/p' "$out")
+gives 0 'has the command that restores it' sh -c "$command --to $T/emptied -y"
+is "$(cat "$T/emptied/a.c")" one 'from the backup'
+ok 'that names it' test "${command%"--from $T/copies"}" != "$command"
+chmod u+w "$T"/copies/*/p/*
+truncate -s 100 "$T"/copies/*/p/*
+gives 1 'a damaged backup' guard restore --from "$T/copies" --at "$old@first" a.c
+says "$err" 'guard: in the backup, which ends with snapshot'
+silent "$err" 'guard repair'
 
 # --- a live run ---
 mkfifo "$T/go"

@@ -1012,7 +1012,7 @@ static void test_a_lazy_copy_reads_what_an_entry_needs(void **state)
 	ok(destination_open(there, &d, &err));
 	ok(copy_list(&d, key, &sources, &err));
 	ok(copy_open(&d, key, &sources.items[0], 0, &c, &err));
-	ok(copy_fetch(c, new.store_root_fd, s, &e, &err));
+	ok(copy_fetch(c, new.store_root_fd, s, &e, 1, &err));
 	buf_clear(&want);
 	ok(describe(args, "a", &e, &err));
 	ok(transfer_entry(s, box->store, "a", &e, NULL, NULL, &copied, &err));
@@ -1039,7 +1039,7 @@ static bool describe_file(struct box *box, uint64_t seq, const char *name,
 	    tree_lookup(s, &snap.root, name, &e, &err) <= 0)
 		return false;
 	if (c)
-		ok(copy_fetch(c, box->store_root_fd, s, &e, &err));
+		ok(copy_fetch(c, box->store_root_fd, s, &e, 1, &err));
 	return describe(args, name, &e, &err) == 0;
 }
 
