@@ -134,7 +134,8 @@ void output_error(const struct err *err)
 			    "repairs it as far as possible");
 	/* Also where nothing else is said: there is no other way on. */
 	if ((err->num == ENOSPC || err->num == EDQUOT) &&
-	    !strstr(err->text, " prune") && !strstr(err->text, "--prune")) {
+	    !strstr(err->text, " prune") &&
+	    !strstr(err->text, "free space there")) {
 		auto_free char *hint = free_space_hint();
 
 		print_message("  ", hint);

@@ -32,9 +32,11 @@ static const char *way_out(const struct destination *d, int num)
 	switch (num) {
 	case ENOSPC:
 	case EDQUOT:
-		return text_printf("free space there, or delete old backups: "
-				   "guard backup --prune %s",
-				   text_shell(d->path));
+		return d->has_backups
+			       ? text_printf("free space there, or delete old "
+					     "backups: guard backup --prune %s",
+					     text_shell(d->path))
+			       : "free space there";
 	case EROFS:
 		return "it is read-only: mount it for writing";
 	case EACCES:

@@ -34,6 +34,8 @@ struct destination {
 	int fd;
 	bool no_renames; /* files are written under their names at once; found
 			    by the first file */
+	bool has_backups; /* of this machine, which a prune could delete; set by
+			     push_store() */
 	char **swept; /* directories without old temporary files */
 };
 

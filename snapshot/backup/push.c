@@ -896,6 +896,7 @@ int push_store(struct store *s, struct destination *d,
 	    find_place(&p, err) < 0 || hash_times(&p, &times, err) < 0)
 		return -err->num;
 	memcpy(ret->space, p.place.space, SEAL_SPACE_LEN);
+	d->has_backups = p.last.number > 0;
 	if (push_missing(&p, times, err) < 0)
 		return -err->num;
 	if (ret->nothing || !o->dry_run)

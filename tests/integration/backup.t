@@ -244,8 +244,8 @@ change five
 head -c 170000000 /dev/zero >/small/fill 2>"$T/full"
 gives 1 'a full destination fails' \
 	guard backup /small/usb --passphrase-file "$pass"
-says "$err" 'No space left on device'
-silent "$err" 'guard prune --trash'
+says "$err" 'No space left on device; free space there'
+silent "$err" 'prune'
 rm /small/fill
 destination 3 /small/usb
 gives 0 'the next backup continues' \
@@ -257,7 +257,7 @@ head -c 170000000 /dev/zero >/small/fill 2>"$T/full"
 cat >"$T/script" <<END
 < passphrase, or words
 > a long passphrase\r
-< No space left on device
+< No space left on device; free space there, or delete old backups: guard
 < delete them for good?
 > y\r
 < ) deleted
