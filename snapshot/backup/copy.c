@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -294,18 +296,23 @@ static int each_file(struct work *w,
 	return 0;
 }
 
-/* Opens the file of an item, which the caller closes also after a failure.
- * read_data: whether all of its bytes are checked. */
+/* Opens the file of an item. */
 static int open_file(const struct work *w, const struct manifest_item *item,
-		     bool read_data, int *ret_fd, struct err *err)
+		     struct err *err)
 {
 	const struct manifest_place *place = &w->c->place;
 	auto_free char *path = manifest_object_path(place, item);
 
-	*ret_fd = destination_read(place->destination, path, err);
-	if (*ret_fd < 0)
-		return *ret_fd;
-	return read_data ? seal_check_file(*ret_fd, item->object, err) : 0;
+	return destination_read(place->destination, path, err);
+}
+
+/* Bytes of a sealed file that ends with an item. */
+static uint64_t sealed_len(const struct manifest_item *last)
+{
+	uint64_t content = last->offset + last->len;
+
+	return SEAL_OVERHEAD + content +
+	       (content / SEAL_FRAME_LEN + 1) * SEAL_FRAME_ADDS;
 }
 
 /* --- unpacking --- */
@@ -373,6 +380,20 @@ static int unpack_item(struct work *w, struct seal_reader *r,
 	return 0;
 }
 
+/* Whether a damaged file is intact without the bytes behind its last item; the
+ * descriptor then is one of a copy without them. */
+static bool cut_file(const struct manifest_item *last, int fd)
+{
+	auto_close int cut = memfd_create("backup", MFD_CLOEXEC);
+	struct err ignored;
+	off_t at = 0;
+
+	return sendfile(cut, fd, &at, sealed_len(last)) > 0 &&
+	       lseek(cut, 0, SEEK_SET) == 0 &&
+	       seal_check_file(cut, last->object, &ignored) == 0 &&
+	       dup3(cut, fd, O_CLOEXEC) >= 0;
+}
+
 /*
  * The items of one file. Its damage is reported for each of them, and is no
  * failure. Of damaged packs the records in front of the damage are unpacked.
@@ -386,14 +407,14 @@ static int unpack_file(struct work *w, const struct manifest_item **items,
 {
 	const struct manifest_place *place = &w->c->place;
 	AUTO(seal_reader) struct seal_reader *r = NULL;
-	auto_close int fd = -1;
+	auto_close int fd = open_file(w, items[0], err);
 	bool records = items[0]->kind == MANIFEST_RECORDS, whole;
-	int got = open_file(w, items[0], true, &fd, err);
+	int got = fd < 0 ? fd : seal_check_file(fd, items[0]->object, err);
 	size_t i;
 
 	if (got < 0 && !destination_is_damage(got))
 		return got;
-	whole = got == 0;
+	whole = got == 0 || cut_file(items[count - 1], fd);
 	if (whole || (records && fd >= 0))
 		(void)seal_reader_new(fd, place->key,
 				      manifest_seal_kind(items[0]),
@@ -570,13 +591,6 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 
 /* --- checking --- */
 
-/* Bytes of a sealed file with that much content. */
-static uint64_t sealed_len(uint64_t content)
-{
-	return SEAL_OVERHEAD + content +
-	       (content / SEAL_FRAME_LEN + 1) * SEAL_FRAME_ADDS;
-}
-
 static bool is_sampled(unsigned int percentage)
 {
 	unsigned char random;
@@ -585,25 +599,26 @@ static bool is_sampled(unsigned int percentage)
 	return random * 100u < percentage * 256u;
 }
 
-/* The last items of a file may have been dropped since, so that it is longer.
- */
+/* A longer file is read: its last items may have been dropped since, or bytes
+ * were added. */
 static int verify_file(struct work *w, const struct manifest_item **items,
 		       size_t count, struct err *err)
 {
 	const struct manifest_item *last = items[count - 1];
-	uint64_t least = sealed_len(last->offset + last->len), len = 0;
-	auto_close int fd = -1;
-	int got =
-		open_file(w, last, is_sampled(w->o->read_percentage), &fd, err);
+	uint64_t least = sealed_len(last), len = 0;
+	auto_close int fd = open_file(w, last, err);
+	int got = fd;
 	struct stat st;
 	size_t i;
 
 	if (fd >= 0 && fstat(fd, &st) == 0)
 		len = (uint64_t)st.st_size;
-	if (got == 0 && len < least)
+	if (fd >= 0 && len < least)
 		got = fail(err, EBADMSG,
 			   "it has %" PRIu64 " bytes instead of %" PRIu64, len,
 			   least);
+	else if (len > least || (len && is_sampled(w->o->read_percentage)))
+		got = seal_check_file(fd, last->object, err);
 	if (got < 0 && !destination_is_damage(got))
 		return got;
 	for (i = 0; i < count; i++) {
