@@ -336,7 +336,7 @@ bool output_confirm(bool yes, const char *format, ...)
 	return answer > 0;
 }
 
-/* The one that waits for an answer. */
+/* The question that waits for an answer. */
 static const char *open_question;
 
 /* After Ctrl-Z and fg. */

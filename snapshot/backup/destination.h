@@ -34,7 +34,7 @@ struct destination {
 	int fd;
 	bool no_renames; /* files are written under their names at once; found
 			    by the first file */
-	bool has_backups; /* of this machine, which a prune could delete; set by
+	bool has_backups; /* a prune could delete some of this machine; set by
 			     push_store() */
 	char **swept; /* directories without old temporary files */
 };

@@ -62,7 +62,7 @@ gives 0 'a later step applies one of several runs by its name' \
 	guard apply -y "$second"
 ok '... which is that run' test -e second
 
-# --- what the report needs is missing ---
+# --- reports without texts, full disks ---
 mkdir "$T/libraries"
 : >"$T/libraries/$(guard doctor | sed -n 's/^ok *libgit2 *//p')"
 gives 0 'a command passes where texts are not compared' \
