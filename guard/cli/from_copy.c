@@ -153,7 +153,6 @@ static size_t match_machine(const struct from_copy *f, const char *machine,
 int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 		     struct err *err)
 {
-	auto_free char *line = NULL;
 	size_t count = match_machine(f, machine, number, &f->source);
 
 	/* Without backups of this machine: of any. */
@@ -161,11 +160,14 @@ int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 		count = match_machine(f, "", number, &f->source);
 	if (count != 1)
 		from_copy_list(f, output_stderr());
-	if (count > 1 && !machine) {
-		line = output_ask_line("guard: which one? Type its first word, "
-				       "or the beginning of the last: ");
-		if (line)
-			count = match_machine(f, line, number, &f->source);
+	while (count != 1 && !machine) {
+		auto_free char *line = output_ask_line(
+			"guard: which one? Type its first word, or the "
+			"beginning of the last: ");
+
+		if (!line)
+			break;
+		count = match_machine(f, line, number, &f->source);
 	}
 	if (count != 1)
 		return fail(err, count ? EEXIST : ENOENT,

@@ -6,6 +6,8 @@
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
+tools=$(dirname "$(command -v guard)")/tests/lib
+[ -x "$tools/pty" ] || tools=/opt/guard/build/tests/lib
 make_home
 P=$HOME/project
 D=$T/copies
@@ -441,6 +443,18 @@ contents=$(recover p -n "$D" 2>/dev/null | sed 's/.* //' | sort -u |
 		cat "$T/r-$chosen/out/file"
 	done | sort | tr '\n' ' ')
 is "$contents" 'clone mine ' 'original and clone are both recovered'
+cat >"$T/script" <<END
+< which one?
+> $(uname -n)\r
+< which one?
+> nosuch\r
+< which one?
+> ${space%?}\r
+< manual
+end 0
+END
+gives 0 'a terminal asks until one is chosen' on q "$tools/pty" "$T/script" \
+	guard log --no-pager --from "$D" --passphrase-file "$secret"
 
 
 # --- pins ---
