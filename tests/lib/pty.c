@@ -13,6 +13,7 @@
  *	prompt TEXT	wait for TEXT, the shell's prompt, and record the
  *			terminal's modes
  *	sane		the modes are the recorded ones again
+ *	runs NAME	wait until a process of that name exists
  *	stopped NAME	wait until a process of that name is stopped
  *	gone NAME	wait until no process has that name
  *	kill NAME	send SIGKILL to it, as soon as it exists
@@ -235,6 +236,7 @@ static pid_t find(const char *name, char *state)
 	return pid;
 }
 
+/* state 0: any */
 static void await_process(const char *name, char state, bool there)
 {
 	long until = now_ms() + WAIT_MS;
@@ -243,7 +245,7 @@ static void await_process(const char *name, char state, bool there)
 	for (;;) {
 		pid_t pid = find(name, &now);
 
-		if (there ? pid && now == state : !pid)
+		if (there ? pid && (!state || now == state) : !pid)
 			return;
 		if (now_ms() > until)
 			die("%s: %s, in state %c", name,
@@ -345,6 +347,8 @@ static void act(char *line)
 		set_size(rest);
 	} else if (strcmp(line, "sane") == 0) {
 		check_modes();
+	} else if (strcmp(line, "runs") == 0) {
+		await_process(rest, 0, true);
 	} else if (strcmp(line, "stopped") == 0) {
 		await_process(rest, 'T', true);
 	} else if (strcmp(line, "gone") == 0) {
