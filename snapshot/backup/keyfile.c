@@ -16,9 +16,10 @@
 /* "check=", 16 digits and a line feed. */
 #define CHECK_LEN 23
 
-/* A guess at a passphrase takes 0.7 s and 256 MiB. The words of a sheet get the
- * least parameters that libsodium allows. */
-#define MEMORY ((uint64_t)256 << 20)
+/* The memory and passes of the second option that RFC 9106 recommends, which
+ * small machines have room for, too. The words of a sheet get the least
+ * parameters that libsodium allows. */
+#define MEMORY ((uint64_t)64 << 20)
 #define PASSES 3
 #define LEAST_MEMORY 8192
 #define LEAST_PASSES 1

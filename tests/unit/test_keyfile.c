@@ -51,7 +51,7 @@ static struct buf edit(const char *from, const char *to)
 /* A file that takes a wrong passphrase in no time, for many tries. */
 static struct buf fast_file(void)
 {
-	return edit("268435456 3", "8192 1");
+	return edit("67108864 3", "8192 1");
 }
 
 static int open_with(const struct buf *b, const char *secret, struct err *err)
