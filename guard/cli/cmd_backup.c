@@ -11,9 +11,9 @@
 #include "guard/state/background.h"
 #include "snapshot/backup/copy_prune.h"
 
-/* Its mtime is the time of the last backup in the background, in seconds. */
+/* A file whose mtime is the time of the last backup in the background. */
 #define STAMP "last-backup"
-#define INTERVAL 900
+#define INTERVAL 900 /* seconds */
 
 struct backup_command {
 	const struct options *o;
@@ -26,7 +26,7 @@ struct backup_command {
 	struct buf keyfile;
 	struct backup *b; /* in known */
 	char words[KEYFILE_WORDS_LEN]; /* of a new recovery sheet, or "" */
-	const char *promise; /* of a new destination, or NULL */
+	const char *promise; /* NULL: the destination is not new */
 };
 
 static void close_destination(struct backup_command *x)

@@ -194,8 +194,8 @@ static int verify_machine(struct from_copy *f, const struct copy_source *s,
 	return 0;
 }
 
-/* The newest backups of all machines, and whether that of this machine is the
- * last one that it made. damaged: files of this machine. */
+/* Checks the newest backup of each machine, and whether this machine made newer
+ * ones, which are missing. damaged: files of this machine. */
 static int verify_machines(struct from_copy *f, const struct copy_options *o,
 			   struct copy_verify_result *sum,
 			   struct names *damaged, struct err *err)

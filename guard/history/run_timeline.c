@@ -24,8 +24,8 @@ void run_timeline_free(struct run_timeline *r)
 	*r = (struct run_timeline){0};
 }
 
-/* While an import of a discarded run is at work, and after one that failed, the
- * versions, or some of them, are only in the trash. */
+/* The versions of a discarded run are in the trash until they are imported, and
+ * stay there when the import fails. */
 static int open_trashed(struct context *c, struct run_timeline *r)
 {
 	struct session *s = r->session = mem_alloc(sizeof(*s));

@@ -35,7 +35,7 @@
 /* An item to be sent: a pack or a part of it, or bytes in memory. */
 struct outgoing {
 	struct manifest_item item;
-	uint64_t records; /* of a pack in front of the index */
+	uint64_t records; /* bytes in front of the index of a pack */
 	struct buf bytes;
 };
 
@@ -59,7 +59,7 @@ struct push {
 	bool complete; /* the next manifest must be a complete one */
 	/* The present backup. */
 	struct dirlist snaps, packs;
-	struct outgoings outgoing[SEAL_MANIFEST]; /* by the kind of the file */
+	struct outgoings outgoing[SEAL_MANIFEST]; /* index: enum seal_kind */
 	struct manifest manifest;
 	uint64_t total, done;
 };
@@ -642,8 +642,8 @@ static int collect_packs(struct push *p, struct err *err)
 	return 0;
 }
 
-/* Items whose files the store has no more. What it lost by damage, the
- * destination may still have. */
+/* Drops the items whose files the store has no more; none when it lost some by
+ * damage, because the destination may still have them. */
 static void collect_drops(struct push *p)
 {
 	static const struct verify_options all;

@@ -197,9 +197,9 @@ struct seal_reader {
 	crypto_secretstream_xchacha20poly1305_state stream;
 	struct seal_place place;
 	bool ended, damaged;
-	uint64_t start; /* of the content of the last frame, in that of the file
-			 */
-	size_t len; /* of this content */
+	/* The content of the last frame, and its place in that of the file. */
+	uint64_t start;
+	size_t len;
 	unsigned char content[SEAL_FRAME_LEN], sealed[SEALED_FRAME_LEN];
 };
 
