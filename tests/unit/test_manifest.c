@@ -376,49 +376,8 @@ static char *path_of(struct lab *lab, const struct manifest_name *name)
 	return mem_printf("%s/%s/%s", lab->box.path, lab->dir, text);
 }
 
-/* "items; missing numbers". */
-static char *load(struct lab *lab, const struct manifest_name *from)
-{
-	AUTO(manifest_state) struct manifest_state s = {0};
-	struct manifest_names all = {0};
-	auto_free char *items = NULL;
-	AUTO(buf) struct buf text = {0};
-	struct err err;
-	size_t i;
-
-	ok(manifest_list(&lab->place, &all, &err));
-	ok(manifest_load(&lab->place, &all, from, from->number, &s, &err));
-	manifest_names_free(&all);
-	assert_int_equal(s.last.number, from->number);
-	assert_string_equal(s.last.home, "/home/user");
-	assert_int_equal(s.last.adds.count + s.last.drops.count, 0);
-	items = describe(&s.items);
-	buf_printf(&text, "%s;", items);
-	for (i = 0; i < s.missing.count; i++)
-		buf_printf(&text, " %d", (int)s.missing.items[i]);
-	return buf_take_text(&text);
-}
-
-static void check_load(struct lab *lab, const struct manifest_name *from,
-		       const char *want)
-{
-	auto_free char *text = load(lab, from);
-
-	assert_string_equal(text, want);
-}
-
-static void check_refused(struct lab *lab, const struct manifest_name *name,
-			  int want, const char *why)
-{
-	AUTO(manifest) struct manifest m = {0};
-	struct err err;
-
-	assert_int_equal(manifest_read(&lab->place, name, &m, &err), want);
-	if (!strstr(err.text, why) || !strstr(err.text, lab->box.path))
-		fail_msg("%s", err.text);
-}
-
-/* As load(), from the newest of a chain and for a number in it. */
+/* For a number in the chain that ends with the newest: "number: items; missing
+ * numbers", or "error N". */
 static void check_state(struct lab *lab, const struct manifest_name *newest,
 			uint64_t number, const char *want)
 {
@@ -434,13 +393,35 @@ static void check_state(struct lab *lab, const struct manifest_name *newest,
 	got = manifest_load(&lab->place, &all, newest, number, &s, &err);
 	manifest_names_free(&all);
 	items = describe(&s.items);
-	if (got < 0)
+	if (got < 0) {
 		buf_printf(&text, "error %d", -got);
-	else
+	} else {
 		buf_printf(&text, "%d: %s;", (int)s.last.number, items);
+		assert_string_equal(s.last.home, "/home/user");
+		assert_int_equal(s.last.adds.count + s.last.drops.count, 0);
+	}
 	for (i = 0; i < s.missing.count; i++)
 		buf_printf(&text, " %d", (int)s.missing.items[i]);
 	assert_string_equal(buf_text(&text), want);
+}
+
+static void check_load(struct lab *lab, const struct manifest_name *from,
+		       const char *want)
+{
+	auto_free char *text = mem_printf("%d: %s", (int)from->number, want);
+
+	check_state(lab, from, from->number, text);
+}
+
+static void check_refused(struct lab *lab, const struct manifest_name *name,
+			  int want, const char *why)
+{
+	AUTO(manifest) struct manifest m = {0};
+	struct err err;
+
+	assert_int_equal(manifest_read(&lab->place, name, &m, &err), want);
+	if (!strstr(err.text, why) || !strstr(err.text, lab->box.path))
+		fail_msg("%s", err.text);
 }
 
 static void a_chain_is_read_back_to_the_complete_one(void **state)
