@@ -5,6 +5,7 @@
 #include <curses.h>
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -34,7 +35,8 @@
 					call(wget_wch) call(wmove) call(       \
 						wnoutrefresh) call(wresize)    \
 						call(mousemask) call(getmouse) \
-							call(resizeterm)
+							call(resizeterm)       \
+								call(wtimeout)
 
 struct curses {
 #define CALL(name) __typeof__(name) *name;
@@ -112,16 +114,26 @@ static void set_colors(struct screen_term *t)
 
 /* --- open, close --- */
 
-/* The handler of ncurses interrupts a read, which tells a key from a change of
- * the size. A question outside of the screen would take that for its end. */
-static void restart_reads(bool restart)
+/* A change of the size interrupts the wait for a key and nothing else: one that
+ * comes while the picture is drawn is held until then. */
+static void hold_resizes(bool hold)
+{
+	sigset_t resizes;
+
+	(void)sigemptyset(&resizes);
+	(void)sigaddset(&resizes, SIGWINCH);
+	(void)pthread_sigmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &resizes, NULL);
+}
+
+/* The handler of ncurses interrupts reads. A question outside of the screen
+ * would take that for its end. */
+static void restart_reads(void)
 {
 	struct sigaction action;
 
 	if (sigaction(SIGWINCH, NULL, &action) < 0)
 		return;
-	action.sa_flags &= ~SA_RESTART;
-	action.sa_flags |= restart ? SA_RESTART : 0;
+	action.sa_flags |= SA_RESTART;
 	(void)sigaction(SIGWINCH, &action, NULL);
 }
 
@@ -158,7 +170,8 @@ int screen_term_open(bool color, bool mouse, struct screen_term **ret,
 		(void)t->calls.mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED |
 						 BUTTON5_PRESSED,
 					 NULL);
-	restart_reads(false);
+	restart_reads();
+	hold_resizes(true);
 	*ret = TAKE(t);
 	return 0;
 }
@@ -209,7 +222,7 @@ void screen_term_begin(struct screen_term *t)
 	/* After another program's output nothing on the screen is known. */
 	if (t->left) {
 		(void)t->calls.wclear(t->window);
-		restart_reads(false);
+		hold_resizes(true);
 	} else {
 		(void)t->calls.werase(t->window);
 	}
@@ -300,15 +313,27 @@ static int translate_key(struct screen_term *t, wint_t key)
 
 int screen_term_key(struct screen_term *t)
 {
+	struct pollfd keyboard = {.fd = STDIN_FILENO, .events = POLLIN};
+	sigset_t signals;
 	wint_t key = 0;
 	int got;
 
-	errno = 0;
+	/* ncurses may have read further keys already. */
+	t->calls.wtimeout(t->window, 0);
 	got = t->calls.wget_wch(t->window, &key);
+	if (got == ERR) {
+		(void)pthread_sigmask(SIG_BLOCK, NULL, &signals);
+		(void)sigdelset(&signals, SIGWINCH);
+		if (ppoll(&keyboard, 1, NULL, &signals) < 0)
+			return errno == EINTR ? SCREEN_KEY_RESIZE
+					      : SCREEN_KEY_CLOSED;
+		t->calls.wtimeout(t->window, -1);
+		got = t->calls.wget_wch(t->window, &key);
+	}
 	if (got == KEY_CODE_YES)
 		return translate_key(t, key);
 	if (got == ERR)
-		return errno == EINTR ? SCREEN_KEY_RESIZE : SCREEN_KEY_CLOSED;
+		return SCREEN_KEY_CLOSED;
 	switch (key) {
 	case '\r':
 		return '\n';
@@ -332,7 +357,7 @@ void screen_term_leave(struct screen_term *t)
 		return;
 	/* The picture goes, and the cursor is on a free line. */
 	(void)t->calls.endwin();
-	restart_reads(true);
+	hold_resizes(false);
 	t->left = true;
 }
 

@@ -45,8 +45,6 @@ echo '{"tasks": [{"command": "x", "runOptions": {"runOn": "folderOpen"}}]}' \
 # --- the first screen, in two sizes ---
 screen 80 24 'guard review'
 shows 'review opens a full screen' 'open 8'
-# The last line is drawn last.
-shows 'the first screen is complete' 'q keep'
 looks 'the first screen at 80x24' <<'END'
  work  1 Deleted 2  2 Risky 2  3 Modified 3  4 Added 1      yes 0  no 0  open 8
  !! 3 deleted files have no other copy: .env, uploads/1.jpg, uploads/2.jpg
@@ -75,23 +73,21 @@ looks 'the first screen at 80x24' <<'END'
 END
 keys j
 shown '>  D !! uploads'
-is "$(tm display-message -p '#{cursor_x} #{cursor_y}')" \
-	"0 $(($(grep -n '^>' "$out" | cut -d : -f 1) - 1))" \
-	'the cursor of the terminal is on the selected row'
+cursor_at 'the cursor of the terminal is on the selected row' \
+	0 $(($(grep -n '^>' "$out" | cut -d : -f 1) - 1))
 keys /
 shown 'Find (regular expression): _'
-is "$(tm display-message -p '#{cursor_x} #{cursor_y}')" '27 21' \
-	'it is in a question'
+cursor_at 'it is in a question' 27 21
 keys Escape 2 j
 shows 'a hostile name and text leave the screen as it is' \
 	' + a\x1b[2J\x1b[24;1Hb <U+202E> c'
+shows 'its lines are named' '      line 1: a\x1b[2J\x1b[24;1Hb <U+202E> c'
+shows 'each of them' '      line 2: \x1b[3J'
+ok 'the sentence of two risks stands once' test \
+	"$(grep -c 'has escape sequences' "$out")" = 1
 is "$(sed -n '24p' "$out")" \
 	' Enter text  1-8 bucket  / find  t test  c conflict  C finish  ? help  q keep' \
 	'the key bar stays in the last line'
-ok 'the sentence of two risks stands once' test \
-	"$(grep -c 'has escape sequences' "$out")" = 1
-says "$out" '      line 1: a\x1b[2J\x1b[24;1Hb <U+202E> c'
-says "$out" '      line 2: \x1b[3J'
 keys G
 shows 'the rest of a long line has a mark in front of its sign' ':+ root'
 keys 2
@@ -102,7 +98,6 @@ shown 'Risky: zz'
 # While it is open: another size.
 tm resize-window -x 120 -y 30
 shows 'a resize draws the screen anew' '| -- Risky: zz'
-shown 's split  e edit  m seen'
 looks 'the same screen at 120x30' <<'END'
  work  1 Deleted 2  2 Risky 2  3 Modified 3  4 Added 1                                              yes 0  no 0  open 8
  !! 3 deleted files have no other copy: .env, uploads/1.jpg, uploads/2.jpg
@@ -175,8 +170,8 @@ screen 80 24 'guard review'
 shown 'open 8'
 keys n
 shows 'n leaves a change and goes to the next one' 'no 1  open 7'
-ok 'the answered row has the letter n' grep -q '^ n D !! .env' "$out"
-ok 'the next row is marked' grep -q '^>  D !! uploads/' "$out"
+shows 'the answered row has the letter n' ' n D !! .env'
+shows 'the next row is marked' '>  D !! uploads/'
 keys U
 shows 'U takes the answer back' 'no 0  open 8'
 keys b
@@ -203,7 +198,7 @@ keys y n
 shows 'a file with different answers is taken in part' '>  @@ -0,0 +1,2 @@'
 keys Escape
 shown '>  A    new'
-ok 'its row has the letter *' grep -q '^ \* M    text' "$out"
+shows 'its row has the letter *' ' * M    text'
 pid=$(tm list-panes -F '#{pane_pid}')
 kill -9 "$(cut -d ' ' -f 1 "/proc/$pid/task/$pid/children")"
 shown 'the end of it'
@@ -218,14 +213,15 @@ keys /
 shown 'Find (regular expression)'
 keys hel+o Enter
 shows '/ finds a changed line' '> next match'
-ok 'the row of the match is selected' grep -q '^>  A    new' "$out"
+shows 'the row of the match is selected' '>  A    new'
 keys n
 shown 'no 3  open 2'
 keys F
 shows 'F shows only open changes' '2 of 8 changes shown'
 keys F C
 shows 'C shows the menu' 'apply 3 changes to'
-says "$out" '3 taken (1 in part), 3 left, 2 open (open changes are not applied)'
+shows 'it counts the changes' \
+	'3 taken (1 in part), 3 left, 2 open (open changes are not applied)'
 keys Escape
 shows 'Escape goes back to the review' 'Enter text'
 manifest "$HOME/project" >"$T/after"
@@ -250,11 +246,11 @@ keys t
 shows 't offers the command of --test' 'copy of the run: head -n 3 text; date'
 keys Enter
 shows 't runs a command in a copy of the run' 'exit status 3'
-ok 'the command sees the files of the run' grep -qx three "$out"
+ok 'the command sees the files of the run' becomes grep -qx three "$out"
 tm resize-window -x 100 -y 24
 keys typed
 shows 'a resize leaves the result there' typed
-says "$out" 'Enter goes back to the review'
+shows 'and the way back' 'Enter goes back to the review'
 tm resize-window -x 80 -y 24
 keys Enter
 shows 'Enter goes back to the review' 'Enter text'
@@ -346,13 +342,14 @@ sed -i '10s/.*/by\tme/;30s/.*/me/;1s/.*/first/' both
 printf 'a\0u' >binary
 screen 80 24 'guard review'
 shown 'open 3'
-says "$out" '>  M    binary  conflict  3 B'
-says "$out" '   M    both  conflict  +2 -2'
-says "$out" 'the two conflict: c shows'
+shows 'the row of a file says that it conflicts' \
+	'>  M    binary  conflict  3 B'
+shows 'the row of a text does' '   M    both  conflict  +2 -2'
+shows 'a key is named' 'the two conflict: c shows'
 keys c
 shows 'c shows the conflicts from the list' 'Conflict 1 of 3, 3 open: binary'
-says "$out" 'a file of 3 B'
-says "$out" " o yours  t the run's  u later  q back"
+shows 'a file that is no text has a size' 'a file of 3 B'
+shows 'and no key for markers' " o yours  t the run's  u later  q back"
 keys m
 shows 'markers are only for texts' 'that is not possible here'
 keys t

@@ -8,9 +8,12 @@
 #	shown TEXT			waits for the text; the screen is in $out
 #	shows TITLE TEXT		the same as a check
 #	drawn FILE			the screen, once it does not change
-#	looks TITLE			the screen is the text on stdin
+#	looks TITLE			waits for a screen as the text on stdin
+#	cursor_at TITLE X Y		waits for the cursor in that cell
 #	left STATUS TITLE		the command has ended
 #	close_screen			ends the terminal
+# A screen is drawn from the top in several pieces: when one text is there,
+# another one, or the cursor, may still be on its way. So each is waited for.
 # shellcheck disable=SC2154 # variables of tap.sh
 
 # \flunk is no alias: a failed check prints the line of its caller.
@@ -28,13 +31,18 @@ screen() {
 		echo the end of it; cat"
 }
 
-shown() {
+# becomes COMMAND... - waits until the command succeeds with the screen in $out
+becomes() {
 	until=$(($(date +%s) + 20))
 	while tm capture-pane -p >"$out" 2>"$err"; do
-		! grep -qF -- "$1" "$out" || return 0
+		! "$@" || return 0
 		[ "$(date +%s)" -lt $until ] || break
 	done
 	return 1
+}
+
+shown() {
+	becomes grep -qF -- "$1" "$out"
 }
 
 drawn() {
@@ -42,6 +50,7 @@ drawn() {
 	until tm capture-pane -p >"$1.now" && cmp -s "$1.now" "$1" &&
 		[ -s "$1" ]; do
 		mv "$1.now" "$1"
+		sleep 0.2
 	done
 }
 
@@ -75,10 +84,14 @@ left() {
 	close_screen
 }
 
+is_wanted() {
+	sed 's/ *$//' "$out" >"$T/got"
+	cmp -s "$T/wanted" "$T/got"
+}
+
 looks() {
 	cat >"$T/wanted"
-	sed 's/ *$//' "$out" >"$T/got"
-	if cmp -s "$T/wanted" "$T/got"; then
+	if becomes is_wanted; then
 		pass "$1"
 	else
 		\flunk "$1"
@@ -86,7 +99,21 @@ looks() {
 	fi
 }
 
+has_cursor() {
+	[ "$(tm display-message -p '#{cursor_x} #{cursor_y}')" = "$1" ]
+}
+
+cursor_at() {
+	if becomes has_cursor "$2 $3"; then
+		pass "$1"
+	else
+		\flunk "$1"
+		note "wanted: $2 $3"
+		note "got: $(tm display-message -p '#{cursor_x} #{cursor_y}')"
+	fi
+}
+
 # shellcheck disable=SC2139 # as in tap.sh
-for check in shows looks left; do
+for check in shows looks left cursor_at; do
 	alias $check="called_at=\$(cd /-/- 2>&1) $check"
 done
