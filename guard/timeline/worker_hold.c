@@ -31,6 +31,8 @@
 #define STORM_REST_MS 30000
 /* A process of the run waits for its turn no longer than that. */
 #define BREAK_MS 400
+/* A file that was opened for writing has no lease so long without a change. */
+#define UNCHANGED_MS 1000
 #define PART ".part"
 
 /* --- records --- */
@@ -415,8 +417,14 @@ static void break_hold(struct worker *w, void *arg)
 	worker_hold_keep(w, f, KEEP_BROKEN);
 	give_up(f);
 	w->broken = true;
-	if (f->state == FILE_HELD)
-		worker_hold_wait(w, f);
+	if (f->state != FILE_HELD)
+		return;
+	worker_hold_wait(w, f);
+	/* Until it changes there is nothing to keep, and a call of the run that
+	 * does not wait, for which guard has ended the lease, is still to
+	 * come: a new lease would make it fail. */
+	f->changed += UNCHANGED_MS;
+	worker_hold_event(w, f);
 }
 
 static void check_holds(struct worker *w, void *arg)
