@@ -161,6 +161,22 @@ int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
 	return 0;
 }
 
+int fd_slurp_own(int fd, size_t max, struct buf *to, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "stat it");
+	if (!S_ISREG(st.st_mode))
+		return fail(err, EINVAL, "it is no regular file");
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return fail(err, EPERM,
+			    "it belongs to uid %u, not to you: change its "
+			    "owner, or remove it",
+			    (unsigned int)st.st_uid);
+	return fd_slurp(fd, max, to, err);
+}
+
 int64_t fd_read_number(const char *path, int64_t otherwise)
 {
 	AUTO(buf) struct buf text = {0};

@@ -63,6 +63,8 @@ int fd_open_dir_path(int dirfd, const char *name);
  * -ENOENT: no such name. */
 int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
 		struct err *err);
+/* As fd_slurp(), of a regular file of this user or of root. -EPERM, -EINVAL. */
+int fd_slurp_own(int fd, size_t max, struct buf *to, struct err *err);
 /* The decimal number that a file of the kernel begins with; otherwise: it
  * cannot be read. */
 int64_t fd_read_number(const char *path, int64_t otherwise);

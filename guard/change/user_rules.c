@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -23,7 +22,6 @@ int user_rules_load(struct err *err)
 	auto_close int fd =
 		path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	AUTO(buf) struct buf text = {0};
-	struct stat st;
 
 	if (!home && err->num)
 		return -err->num;
@@ -31,17 +29,7 @@ int user_rules_load(struct err *err)
 		return !path || errno == ENOENT || errno == ENOTDIR
 			       ? 0
 			       : fail_errno(err, "open %s", text_quote(path));
-	if (fstat(fd, &st) < 0)
-		return fail_errno(err, "%s", text_quote(path));
-	if (!S_ISREG(st.st_mode))
-		return fail(err, EINVAL, "%s is no regular file",
-			    text_quote(path));
-	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return fail(err, EPERM,
-			    "%s belongs to another user: its rules are not "
-			    "taken; change its owner, or remove it",
-			    text_quote(path));
-	if (fd_slurp(fd, RULES_MAX, &text, err) < 0)
+	if (fd_slurp_own(fd, RULES_MAX, &text, err) < 0)
 		return err_context(err, "%s", text_quote(path));
 	risk_user_clear();
 	return risk_user_parse(buf_text(&text), path, err);

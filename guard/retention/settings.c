@@ -1,6 +1,7 @@
 #include "guard/retention/settings.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -267,12 +268,29 @@ static int set_line(struct settings *s, char *line, struct err *err)
 			  text_quote(key));
 }
 
+/* -ENOENT: there is no file. A link that leads nowhere is another error:
+ * without the user's rules an automatic prune would remove what they keep. */
+static int read_settings(const struct state *state, const char *path,
+			 struct buf *to, struct err *err)
+{
+	auto_close int fd = RETRY_ENOENT(
+		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+
+	if (fd < 0 && errno == ENOENT && fd_exists(state->fd, CONFIG))
+		return fail(err, ENODEV, "the file it leads to is missing");
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(path))
+		      : fd_slurp_own(fd, CONFIG_MAX, to, err);
+}
+
 int settings_change(const struct state *state, const char *key,
 		    const char *value, bool on, struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0}, to = {0};
 	auto_free char *wanted = mem_printf("%s=%s", key, value);
-	int got = fd_slurp_at(state->fd, CONFIG, CONFIG_MAX, &bytes, err);
+	auto_free char *path = state_settings_path(state, err);
+	auto_free char *dir = path ? path_parent(path) : NULL;
+	auto_close int dir_fd = dir ? fd_open_dir_path(AT_FDCWD, dir) : -1;
+	int got = path ? read_settings(state, path, &bytes, err) : -err->num;
 	const char *at = buf_text(&bytes);
 
 	if (got < 0 && got != -ENOENT)
@@ -293,8 +311,8 @@ int settings_change(const struct state *state, const char *key,
 		buf_printf(&to, "%s = %s\n", key, value);
 	return buf_same(&bytes, &to)
 		       ? 0
-		       : atomic_write(state->fd, CONFIG, to.data, to.len, 0600,
-				      ATOMIC_DURABLE, err);
+		       : atomic_write(dir_fd, path_name(path), to.data, to.len,
+				      0600, ATOMIC_DURABLE, err);
 }
 
 int settings_load(const struct state *state, struct settings *ret,
@@ -304,7 +322,8 @@ int settings_load(const struct state *state, struct settings *ret,
 	struct settings s;
 	size_t number = 1;
 	const char *at;
-	int got = fd_slurp_at(state->fd, CONFIG, CONFIG_MAX, &bytes, err);
+	auto_free char *path = state_settings_path(state, err);
+	int got = path ? read_settings(state, path, &bytes, err) : -err->num;
 
 	settings_init(&s);
 	for (at = buf_text(&bytes); got == 0 && *at; number++) {

@@ -1,6 +1,7 @@
 /*
- * Settings for all projects: the file `config` in guard's state. Its lines are
- * "key = value", '#' begins a comment. A run cannot see it.
+ * Settings for all projects: the file `config` in guard's state, which may be a
+ * symbolic link of the user to a file of the user's own. Its lines are "key =
+ * value", '#' begins a comment. A run cannot see it.
  *
  *	keep-last, keep-hourly, keep-daily, keep-weekly, keep-monthly,
  *	keep-yearly = N

@@ -75,7 +75,8 @@ static const char *rule_of_view(const struct explainer *e,
 	line = agent_rule(e->run.agent, PROFILE_HIDE, v->place);
 	if (line || v->socket)
 		return line ?: "socket";
-	if (path_below(v->place, private_paths[0]))
+	if (path_below(v->place, private_paths[0]) ||
+	    strcmp(v->place, private_paths[1]) == 0)
 		return "state";
 	if (mem_list_has((const char *const *)private_paths, v->place))
 		return "backup";

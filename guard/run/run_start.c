@@ -231,8 +231,8 @@ static int check_private(const struct run *run, const char *path,
 		if (path_below(path, list[i]))
 			return fail(err, EPERM, "%s is %s: no run may see it",
 				    text_quote(path),
-				    i ? "a destination of backups"
-				      : "guard's own state");
+				    i > 1 ? "a destination of backups"
+					  : "guard's own state");
 	return 0;
 }
 

@@ -50,9 +50,12 @@ char **private_paths_list(const struct state *state, const char *project)
 	AUTO(backups) struct backups known = {0};
 	char **paths = NULL;
 	struct err ignored;
+	auto_free char *settings = state_settings_path(state, &ignored);
 	size_t i;
 
 	mem_list_add(&paths, state->path);
+	if (project)
+		mem_list_add(&paths, settings ?: state->path);
 	(void)backups_load(state, &known, &ignored);
 	for (i = 0; i < known.count; i++)
 		add_destination_paths(known.items[i].path, project, &paths);

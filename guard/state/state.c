@@ -82,6 +82,13 @@ static char *find_state_path(const char *home, const struct err *no_home,
 	return path_resolve(path, err);
 }
 
+char *state_settings_path(const struct state *st, struct err *err)
+{
+	auto_free char *path = path_join(st->path, "config");
+
+	return path_resolve(path, err);
+}
+
 static int fail_to_make(const char *path, struct err *err)
 {
 	int num = errno;
@@ -203,22 +210,17 @@ static char *find_work_tree(const struct state *st, const char *dir)
 {
 	auto_free char *at = mem_strdup(dir);
 
-	for (;;) {
-		auto_free char *git = path_join(at, ".git");
+	while (!path_below(st->path, at) &&
+	       !(st->home && path_below(st->home, at))) {
+		auto_free char *git = path_join(at, ".git"), *below = NULL;
 		struct stat found;
-		char *up;
 
-		if (path_below(st->path, at) ||
-		    (st->home && path_below(st->home, at)))
-			return mem_strdup(dir);
 		if (lstat(git, &found) == 0)
 			return TAKE(at);
-		if (strcmp(at, "/") == 0)
-			return mem_strdup(dir);
-		up = path_parent(at);
-		free(at);
-		at = *up ? up : (free(up), mem_strdup("/"));
+		below = TAKE(at);
+		at = path_parent(below);
 	}
+	return mem_strdup(dir);
 }
 
 static int refuse_project(const struct state *st, const char *path,
@@ -299,7 +301,7 @@ char *state_directory(const struct state *st, const char *path, struct err *err)
 char *state_project(const struct state *st, const char *dir,
 		    enum project_use use, struct err *err)
 {
-	auto_free char *start = path_resolve(dir ? dir : ".", err);
+	auto_free char *start = path_resolve(dir ?: ".", err);
 	auto_free char *project = NULL;
 
 	if (!start)

@@ -41,6 +41,10 @@ void state_close(struct state *st);
 /* Whether there is a state that state_open() would not create. */
 bool state_exists(void);
 
+/* The file of the settings (guard/retention/settings.h): `config` in the state,
+ * or where a symbolic link of this name leads; to free. */
+char *state_settings_path(const struct state *st, struct err *err);
+
 /*
  * The project around `dir` (NULL: the current directory): the git work tree
  * that contains it, else the directory itself; absolute, without symbolic

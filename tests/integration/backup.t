@@ -407,9 +407,14 @@ space=$(record space)
 sort -u "$T/taken" >"$T/sorted"
 is "$(comm -23 "$T/there" "$T/sorted")" '' 'the command got every file'
 
-# --- in the background ---
-rm "$state/config"
+# --- in the background; the settings are a link, as in a repository of dotfiles ---
+mkdir "$HOME/dots"
+ln -sf "$HOME/dots/guard" "$state/config"
+gives 1 'a link to a missing file is an error' guard backup --every "$usb"
+says "$err" "$state/config: the file it leads to is missing"
+: >"$HOME/dots/guard"
 gives 0 '--every sets the line' guard backup --every "$usb"
+is "$(cat "$HOME/dots/guard")" "backup = $usb" 'in the file of the link'
 is "$(cat "$state/config")" "backup = $usb" 'in the settings'
 gives 0 'only once' guard backup --every "$usb"
 is "$(wc -l <"$state/config")" 1 'one line'
@@ -453,6 +458,7 @@ is "$(record failure)" '' 'works'
 echo "backup-command = sh $T/carry" >>"$state/config"
 cat >look.sh <<END
 ls -A "$usb"; cat "$usb/guard-copy" "$state/config" "$state"/backups/*/key
+cat "$HOME/dots/guard"
 env | grep GUARD_BACKUP; grep -l carry /proc/[0-9]*/cmdline; echo end
 END
 guard run -q -- sh look.sh >"$T/seen" 2>"$T/said"
@@ -461,11 +467,20 @@ is "$(guard explain "$usb" | cut -d '(' -f 1)" \
 	"'$usb': masked: a destination of backups " 'explain says why'
 gives 125 '--ro does not expose it' guard run --ro "$usb" -- true
 says "$err" 'is a destination of backups: no run may see it'
+is "$(guard explain "$HOME/dots/guard" | cut -d '(' -f 1)" \
+	"'$HOME/dots/guard': masked: guard's own state " 'and the settings'
+gives 125 'nor the settings' guard run --ro "$HOME/dots/guard" -- true
+says "$err" "is guard's own state: no run may see it"
 cd "$usb/$space/c" || exit 99
 gives 125 'a run does not begin there' guard run -- true
 says "$err" 'is a destination of backups: no run may see it'
 cd - >/dev/null || exit 99
 gives 125 '--rw neither' guard run --rw "$usb/$space" -- true
+if [ "$me" = root ]; then
+	chown 12345 "$HOME/dots/guard"
+	gives 1 "another user's settings are refused" guard backup
+	says "$err" "$state/config: it belongs to uid 12345, not to you"
+fi
 rm "$state/config"
 
 # Of a destination in a project guard's own files are in no snapshot; one around
