@@ -211,7 +211,7 @@ static int try_sheet(struct backup_command *x, struct err *err)
 				     text_shell(x->d.path));
 			return 1;
 		}
-		if (keyfile_open_sheet(&x->keyfile, line, key, &why) == 0) {
+		if (keyfile_open(&x->keyfile, line, true, key, &why) == 0) {
 			output_print("the recovery sheet opens the backups");
 			return x->b && x->b->untried
 				       ? backups_note_sheet(&x->c->state, x->b,

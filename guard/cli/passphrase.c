@@ -173,7 +173,7 @@ int passphrase_open_key(const char *file, const char *path,
 			&secret, err);
 		if (got < 0)
 			return got;
-		got = keyfile_open(keyfile, secret, ret_key, err);
+		got = keyfile_open(keyfile, secret, false, ret_key, err);
 	} while ((got == -EACCES || got == -EINVAL) && !file &&
 		 ++tries < TRIES);
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;

@@ -118,13 +118,17 @@ static void parse_words(const char *text, struct words *ret)
 	}
 }
 
-static int fail_words(const struct words *w, struct err *err)
+static int fail_words(const struct words *w, bool sheet, struct err *err)
 {
 	if (words_are_right(w))
 		return fail(err, EACCES,
 			    "the recovery sheet is of another destination: "
 			    "compare the id on it");
 	/* A passphrase has few such words. */
+	if (2 * w->valid <= WORDS && sheet)
+		return fail(err, EINVAL,
+			    "these are no words of a recovery sheet, which has "
+			    "nine of five letters");
 	if (2 * w->valid <= WORDS)
 		return fail(err, EACCES,
 			    "wrong passphrase: type the passphrase of this "
@@ -145,13 +149,6 @@ static int fail_words(const struct words *w, struct err *err)
 
 /* --- the file --- */
 
-struct slot {
-	uint64_t memory, passes;
-	unsigned char salt[SEAL_SALT_LEN];
-	unsigned char nonce[SEAL_NONCE_LEN];
-	unsigned char wrapped[SEAL_WRAPPED_LEN];
-};
-
 /* "check=" and the check of the text before that line, which is the last one in
  * all versions. */
 static void write_check(const void *text, size_t len, struct buf *to)
@@ -160,21 +157,15 @@ static void write_check(const void *text, size_t len, struct buf *to)
 }
 
 static int add_slot(struct record *r, const char *name, const char *secret,
-		    uint64_t memory, uint64_t passes,
-		    const unsigned char key[SEAL_KEY_LEN], struct err *err)
+		    struct seal_slot s, const unsigned char key[SEAL_KEY_LEN],
+		    struct err *err)
 {
-	struct slot s;
-	unsigned char with[SEAL_KEY_LEN];
 	AUTO(buf) struct buf text = {0};
 
-	mem_random(s.salt, sizeof(s.salt));
-	mem_random(s.nonce, sizeof(s.nonce));
-	if (seal_derive_key(secret, s.salt, memory, passes, with, err) < 0)
+	if (seal_slot_make(&s, secret, key, err) < 0)
 		return -err->num;
-	seal_wrap_key(with, s.nonce, key, s.wrapped);
-	explicit_bzero(with, sizeof(with));
-	buf_printf(&text, "%s %" PRIu64 " %" PRIu64 " %s %s %s", name, memory,
-		   passes, text_hex(s.salt, sizeof(s.salt)),
+	buf_printf(&text, "%s %" PRIu64 " %" PRIu64 " %s %s %s", name, s.memory,
+		   s.passes, text_hex(s.salt, sizeof(s.salt)),
 		   text_hex(s.nonce, sizeof(s.nonce)),
 		   text_hex(s.wrapped, sizeof(s.wrapped)));
 	record_add(r, "slot", buf_text(&text));
@@ -186,6 +177,8 @@ int keyfile_make(const char *passphrase, unsigned char ret_id[KEYFILE_ID_LEN],
 		 char ret_words[KEYFILE_WORDS_LEN], struct buf *ret_bytes,
 		 struct err *err)
 {
+	static const struct seal_slot usual = {MEMORY, PASSES},
+				      least = {LEAST_MEMORY, LEAST_PASSES};
 	AUTO(record) struct record r = {0};
 	struct words w;
 	int got;
@@ -196,11 +189,9 @@ int keyfile_make(const char *passphrase, unsigned char ret_id[KEYFILE_ID_LEN],
 	w.numbers[WORDS - 1] = compute_word_check(&w);
 	write_words(&w, ret_words);
 	record_add(&r, "id", text_hex(ret_id, KEYFILE_ID_LEN));
-	got = add_slot(&r, "passphrase", passphrase, MEMORY, PASSES, ret_key,
-		       err);
+	got = add_slot(&r, "passphrase", passphrase, usual, ret_key, err);
 	if (got == 0)
-		got = add_slot(&r, "sheet", ret_words, LEAST_MEMORY,
-			       LEAST_PASSES, ret_key, err);
+		got = add_slot(&r, "sheet", ret_words, least, ret_key, err);
 	explicit_bzero(&w, sizeof(w));
 	if (got < 0)
 		return got;
@@ -245,7 +236,7 @@ int keyfile_read_id(const struct buf *bytes,
 }
 
 static bool find_slot(const struct record *r, const char *name,
-		      struct slot *ret)
+		      struct seal_slot *ret)
 {
 	const char *text;
 	size_t i;
@@ -271,9 +262,7 @@ static int open_slot(const struct record *r, const char *name,
 		     const char *secret, unsigned char ret_key[SEAL_KEY_LEN],
 		     struct err *err)
 {
-	unsigned char with[SEAL_KEY_LEN];
-	struct slot s;
-	int got;
+	struct seal_slot s;
 
 	if (!find_slot(r, name, &s))
 		return fail_damaged(err);
@@ -282,33 +271,10 @@ static int open_slot(const struct record *r, const char *name,
 			    "%s asks for more memory or time than this guard "
 			    "gives: update guard",
 			    text_quote(KEYFILE_NAME));
-	got = seal_derive_key(secret, s.salt, s.memory, s.passes, with, err);
-	if (got == 0)
-		got = seal_unwrap_key(with, s.nonce, s.wrapped, ret_key, err);
-	explicit_bzero(with, sizeof(with));
-	return got;
+	return seal_slot_open(&s, secret, ret_key, err);
 }
 
-int keyfile_open_sheet(const struct buf *bytes, const char *words,
-		       unsigned char ret_key[SEAL_KEY_LEN], struct err *err)
-{
-	struct words w;
-	int got;
-
-	parse_words(words, &w);
-	if (words_are_right(&w))
-		got = keyfile_open(bytes, words, ret_key, err);
-	else if (2 * w.valid <= WORDS)
-		got = fail(err, EINVAL,
-			   "these are no words of a recovery sheet, which has "
-			   "nine of five letters");
-	else
-		got = fail_words(&w, err);
-	explicit_bzero(&w, sizeof(w));
-	return got;
-}
-
-int keyfile_open(const struct buf *bytes, const char *secret,
+int keyfile_open(const struct buf *bytes, const char *secret, bool sheet,
 		 unsigned char ret_key[SEAL_KEY_LEN], struct err *err)
 {
 	AUTO(record) struct record r = {0};
@@ -324,10 +290,10 @@ int keyfile_open(const struct buf *bytes, const char *secret,
 		got = open_slot(&r, "sheet", words, ret_key, err);
 		explicit_bzero(words, sizeof(words));
 	}
-	if (got == -EACCES)
+	if (got == -EACCES && !sheet)
 		got = open_slot(&r, "passphrase", secret, ret_key, err);
 	if (got == -EACCES)
-		got = fail_words(&w, err);
+		got = fail_words(&w, sheet, err);
 	explicit_bzero(&w, sizeof(w));
 	return got;
 }

@@ -17,6 +17,8 @@
 #ifndef GUARD_SNAPSHOT_BACKUP_KEYFILE_H
 #define GUARD_SNAPSHOT_BACKUP_KEYFILE_H
 
+#include <stdbool.h>
+
 #include "base/mem.h"
 #include "snapshot/backup/seal.h"
 
@@ -37,13 +39,11 @@ int keyfile_make(const char *passphrase, unsigned char ret_id[KEYFILE_ID_LEN],
 int keyfile_read_id(const struct buf *bytes,
 		    unsigned char ret_id[KEYFILE_ID_LEN], struct err *err);
 
-/* The key, by a passphrase or by the words of a sheet. -EACCES: it opens no
- * slot; -EINVAL: words of a sheet with a typing error, and the number of a word
- * that no sheet has; -EBADMSG and -EPROTO as above. */
-int keyfile_open(const struct buf *bytes, const char *secret,
+/* The key, by a passphrase or by the words of a sheet; sheet: by these alone.
+ * -EACCES: it opens no slot; -EINVAL: words of a sheet with a typing error, and
+ * the number of a word that no sheet has, and with `sheet` also other texts;
+ * -EBADMSG and -EPROTO as above. */
+int keyfile_open(const struct buf *bytes, const char *secret, bool sheet,
 		 unsigned char ret_key[SEAL_KEY_LEN], struct err *err);
-/* The same by the words alone: -EINVAL also for a passphrase. */
-int keyfile_open_sheet(const struct buf *bytes, const char *words,
-		       unsigned char ret_key[SEAL_KEY_LEN], struct err *err);
 
 #endif

@@ -342,39 +342,46 @@ int seal_check_file(int fd, const unsigned char want[SEAL_HASH_LEN],
 
 /* --- keys --- */
 
-int seal_derive_key(const char *passphrase,
-		    const unsigned char salt[SEAL_SALT_LEN], uint64_t memory,
-		    uint64_t passes, unsigned char ret[SEAL_KEY_LEN],
-		    struct err *err)
+static int derive_key(const struct seal_slot *s, const char *secret,
+		      unsigned char ret[SEAL_KEY_LEN], struct err *err)
 {
 	if (seal_init(err) < 0)
 		return -err->num;
-	if (lib.crypto_pwhash(ret, SEAL_KEY_LEN, passphrase, strlen(passphrase),
-			      salt, passes, memory,
+	if (lib.crypto_pwhash(ret, SEAL_KEY_LEN, secret, strlen(secret),
+			      s->salt, s->passes, s->memory,
 			      crypto_pwhash_ALG_ARGON2ID13) != 0)
 		return fail_errno(err,
 				  "make a key of the passphrase, with %s "
 				  "of memory",
-				  text_size(memory));
+				  text_size(s->memory));
 	return 0;
 }
 
-void seal_wrap_key(const unsigned char with[SEAL_KEY_LEN],
-		   const unsigned char nonce[SEAL_NONCE_LEN],
-		   const unsigned char key[SEAL_KEY_LEN],
-		   unsigned char ret[SEAL_WRAPPED_LEN])
+int seal_slot_make(struct seal_slot *s, const char *secret,
+		   const unsigned char key[SEAL_KEY_LEN], struct err *err)
 {
-	(void)lib.AEAD(encrypt)(ret, NULL, key, SEAL_KEY_LEN, NULL, 0, NULL,
-				nonce, with);
+	unsigned char with[SEAL_KEY_LEN];
+
+	mem_random(s->salt, sizeof(s->salt));
+	mem_random(s->nonce, sizeof(s->nonce));
+	if (derive_key(s, secret, with, err) < 0)
+		return -err->num;
+	(void)lib.AEAD(encrypt)(s->wrapped, NULL, key, SEAL_KEY_LEN, NULL, 0,
+				NULL, s->nonce, with);
+	explicit_bzero(with, sizeof(with));
+	return 0;
 }
 
-int seal_unwrap_key(const unsigned char with[SEAL_KEY_LEN],
-		    const unsigned char nonce[SEAL_NONCE_LEN],
-		    const unsigned char wrapped[SEAL_WRAPPED_LEN],
-		    unsigned char ret[SEAL_KEY_LEN], struct err *err)
+int seal_slot_open(const struct seal_slot *s, const char *secret,
+		   unsigned char ret_key[SEAL_KEY_LEN], struct err *err)
 {
-	if (lib.AEAD(decrypt)(ret, NULL, NULL, wrapped, SEAL_WRAPPED_LEN, NULL,
-			      0, nonce, with) != 0)
-		return fail(err, EACCES, "another key sealed this key");
-	return 0;
+	unsigned char with[SEAL_KEY_LEN];
+	int got = derive_key(s, secret, with, err);
+
+	if (got == 0 &&
+	    lib.AEAD(decrypt)(ret_key, NULL, NULL, s->wrapped, SEAL_WRAPPED_LEN,
+			      NULL, 0, s->nonce, with) != 0)
+		got = fail(err, EACCES, "another key sealed this key");
+	explicit_bzero(with, sizeof(with));
+	return got;
 }

@@ -12,8 +12,8 @@
  * another namespace, or named as another kind, fails.
  *
  * The hash of a sealed file is the BLAKE2b-256 of all its bytes, so that a
- *program without the key can check it, too. The same content sealed twice has
- *two hashes: the header is random.
+ * program without the key can check it, too. The same content sealed twice has
+ * two hashes: the header is random.
  *
  * Order of calls: new, any number of add or read, end, free. The first call
  * loads libsodium; an early seal_init() reports that it is missing.
@@ -87,25 +87,25 @@ int seal_check_file(int fd, const unsigned char want[SEAL_HASH_LEN],
 
 /* --- keys --- */
 
-/* Makes a key of a passphrase by Argon2id, with the memory (bytes) and the
- * number of passes given. -EINVAL: libsodium refuses the parameters; -ENOMEM.
- */
 #define SEAL_SALT_LEN 16
-int seal_derive_key(const char *passphrase,
-		    const unsigned char salt[SEAL_SALT_LEN], uint64_t memory,
-		    uint64_t passes, unsigned char ret[SEAL_KEY_LEN],
-		    struct err *err);
-/* A key, sealed by another one. */
 #define SEAL_NONCE_LEN 24
 #define SEAL_WRAPPED_LEN (SEAL_KEY_LEN + 16)
-void seal_wrap_key(const unsigned char with[SEAL_KEY_LEN],
-		   const unsigned char nonce[SEAL_NONCE_LEN],
-		   const unsigned char key[SEAL_KEY_LEN],
-		   unsigned char ret[SEAL_WRAPPED_LEN]);
-/* -EACCES: another key sealed it, or it is damaged. */
-int seal_unwrap_key(const unsigned char with[SEAL_KEY_LEN],
-		    const unsigned char nonce[SEAL_NONCE_LEN],
-		    const unsigned char wrapped[SEAL_WRAPPED_LEN],
-		    unsigned char ret[SEAL_KEY_LEN], struct err *err);
+
+/* A key, sealed by another one that Argon2id makes of a secret text, with the
+ * memory (bytes) and the number of passes given. */
+struct seal_slot {
+	uint64_t memory, passes;
+	unsigned char salt[SEAL_SALT_LEN];
+	unsigned char nonce[SEAL_NONCE_LEN];
+	unsigned char wrapped[SEAL_WRAPPED_LEN];
+};
+
+/* Seals a key; memory and passes are the caller's, the rest is filled in.
+ * -EINVAL: libsodium refuses the parameters; -ENOMEM. */
+int seal_slot_make(struct seal_slot *s, const char *secret,
+		   const unsigned char key[SEAL_KEY_LEN], struct err *err);
+/* -EACCES: another secret sealed it, or it is damaged; the rest as above. */
+int seal_slot_open(const struct seal_slot *s, const char *secret,
+		   unsigned char ret_key[SEAL_KEY_LEN], struct err *err);
 
 #endif

@@ -7,34 +7,23 @@
 
 #define CHECK_LEN 23
 
-int seal_derive_key(const char *passphrase,
-		    const unsigned char salt[SEAL_SALT_LEN], uint64_t memory,
-		    uint64_t passes, unsigned char ret[SEAL_KEY_LEN],
-		    struct err *err)
+int seal_slot_make(struct seal_slot *s, const char *secret,
+		   const unsigned char key[SEAL_KEY_LEN], struct err *err)
 {
+	(void)s;
+	(void)secret;
+	(void)key;
 	(void)err;
-	must(memory <= 1 << 30 && passes <= 16);
-	memset(ret, (int)strlen(passphrase) ^ salt[0], SEAL_KEY_LEN);
 	return 0;
 }
 
-void seal_wrap_key(const unsigned char with[SEAL_KEY_LEN],
-		   const unsigned char nonce[SEAL_NONCE_LEN],
-		   const unsigned char key[SEAL_KEY_LEN],
-		   unsigned char ret[SEAL_WRAPPED_LEN])
+int seal_slot_open(const struct seal_slot *s, const char *secret,
+		   unsigned char ret_key[SEAL_KEY_LEN], struct err *err)
 {
-	(void)key;
-	memset(ret, with[0] ^ nonce[0], SEAL_WRAPPED_LEN);
-}
-
-int seal_unwrap_key(const unsigned char with[SEAL_KEY_LEN],
-		    const unsigned char nonce[SEAL_NONCE_LEN],
-		    const unsigned char wrapped[SEAL_WRAPPED_LEN],
-		    unsigned char ret[SEAL_KEY_LEN], struct err *err)
-{
-	if (wrapped[0] != (with[0] ^ nonce[0]))
+	must(s->memory <= 1 << 30 && s->passes <= 16);
+	if (s->wrapped[0] != ((int)strlen(secret) ^ s->salt[0] ^ s->nonce[0]))
 		return fail(err, EACCES, "another key");
-	memset(ret, wrapped[1], SEAL_KEY_LEN);
+	memset(ret_key, s->wrapped[1], SEAL_KEY_LEN);
 	return 0;
 }
 
@@ -59,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	}
 	got = keyfile_read_id(&bytes, id, &err);
 	must(got == 0 || got == -EBADMSG || got == -EPROTO);
-	got = keyfile_open(&bytes, buf_text(&secret), key, &err);
+	got = keyfile_open(&bytes, buf_text(&secret), data[0] & 2, key, &err);
 	must(got == 0 || got == -EBADMSG || got == -EPROTO || got == -EACCES ||
 	     got == -EINVAL);
 	return 0;

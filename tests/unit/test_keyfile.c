@@ -58,7 +58,7 @@ static int open_with(const struct buf *b, const char *secret, struct err *err)
 {
 	unsigned char got[SEAL_KEY_LEN] = {0};
 
-	if (keyfile_open(b, secret, got, err) < 0)
+	if (keyfile_open(b, secret, false, got, err) < 0)
 		return -err->num;
 	assert_memory_equal(got, key, SEAL_KEY_LEN);
 	return 0;
@@ -229,8 +229,8 @@ static void files_of_the_first_version_open(void **state)
 	ok(fd_slurp_at(AT_FDCWD, "tests/data/destinations/1", 4096, &b, &err));
 	ok(fd_slurp_at(AT_FDCWD, "tests/data/destinations/words", 100, &sheet,
 		       &err));
-	ok(keyfile_open(&b, "a long passphrase", by_passphrase, &err));
-	ok(keyfile_open(&b, buf_text(&sheet), by_words, &err));
+	ok(keyfile_open(&b, "a long passphrase", false, by_passphrase, &err));
+	ok(keyfile_open(&b, buf_text(&sheet), false, by_words, &err));
 	assert_memory_equal(by_passphrase, by_words, SEAL_KEY_LEN);
 }
 

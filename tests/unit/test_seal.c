@@ -322,56 +322,40 @@ static void a_writer_and_a_reader_need_little_memory(void **state)
 	assert_true(after > before && after - before <= 2 * 22 * MIB / 10);
 }
 
-static void each_parameter_changes_a_derived_key(void **state)
+static void only_the_same_secret_and_slot_open_a_key(void **state)
 {
-	unsigned char salt[SEAL_SALT_LEN] = "salt";
-	unsigned char a[SEAL_KEY_LEN], b[SEAL_KEY_LEN];
-	struct err err;
-
-	(void)state;
-	ok(seal_derive_key("secret", salt, 1 << 20, 2, a, &err));
-	ok(seal_derive_key("secret", salt, 1 << 20, 2, b, &err));
-	assert_memory_equal(a, b, SEAL_KEY_LEN);
-	ok(seal_derive_key("secreT", salt, 1 << 20, 2, b, &err));
-	assert_memory_not_equal(a, b, SEAL_KEY_LEN);
-	ok(seal_derive_key("secret", salt, 1 << 20, 3, b, &err));
-	assert_memory_not_equal(a, b, SEAL_KEY_LEN);
-	ok(seal_derive_key("secret", salt, 1 << 21, 2, b, &err));
-	assert_memory_not_equal(a, b, SEAL_KEY_LEN);
-	salt[0] ^= 1;
-	ok(seal_derive_key("secret", salt, 1 << 20, 2, b, &err));
-	assert_memory_not_equal(a, b, SEAL_KEY_LEN);
-	assert_int_equal(seal_derive_key("secret", salt, 1, 2, b, &err),
-			 -EINVAL);
-	assert_int_equal(seal_derive_key("secret", salt, 1 << 20, 0, b, &err),
-			 -EINVAL);
-}
-
-static void only_its_key_opens_a_sealed_key(void **state)
-{
-	unsigned char with[SEAL_KEY_LEN] = "with", got[SEAL_KEY_LEN];
-	unsigned char nonce[SEAL_NONCE_LEN] = "nonce", bytes[SEAL_WRAPPED_LEN];
+	const struct seal_slot usual = {.memory = 1 << 20, .passes = 2};
+	struct seal_slot made = usual, again = usual, s;
+	unsigned char got[SEAL_KEY_LEN];
 	struct err err;
 	size_t i;
 
 	(void)state;
-	ok(seal_init(&err));
-	seal_wrap_key(with, nonce, key, bytes);
-	ok(seal_unwrap_key(with, nonce, bytes, got, &err));
+	ok(seal_slot_make(&made, "secret", key, &err));
+	ok(seal_slot_make(&again, "secret", key, &err));
+	assert_memory_not_equal(&made, &again, sizeof(made));
+	ok(seal_slot_open(&made, "secret", got, &err));
 	assert_memory_equal(got, key, SEAL_KEY_LEN);
-	for (i = 0; i < sizeof(bytes); i++) {
-		bytes[i] ^= 0x80;
-		assert_int_equal(seal_unwrap_key(with, nonce, bytes, got, &err),
+	assert_int_equal(seal_slot_open(&made, "secreT", got, &err), -EACCES);
+	s = made;
+	s.passes++;
+	assert_int_equal(seal_slot_open(&s, "secret", got, &err), -EACCES);
+	s = made;
+	s.memory *= 2;
+	assert_int_equal(seal_slot_open(&s, "secret", got, &err), -EACCES);
+	for (i = offsetof(struct seal_slot, salt); i < sizeof(s); i += 5) {
+		s = made;
+		((unsigned char *)&s)[i] ^= 0x80;
+		assert_int_equal(seal_slot_open(&s, "secret", got, &err),
 				 -EACCES);
-		bytes[i] ^= 0x80;
 	}
-	nonce[0] ^= 1;
-	assert_int_equal(seal_unwrap_key(with, nonce, bytes, got, &err),
-			 -EACCES);
-	nonce[0] ^= 1;
-	with[0] ^= 1;
-	assert_int_equal(seal_unwrap_key(with, nonce, bytes, got, &err),
-			 -EACCES);
+	s = made;
+	s.memory = 1;
+	assert_int_equal(seal_slot_make(&s, "secret", key, &err), -EINVAL);
+	assert_int_equal(seal_slot_open(&s, "secret", got, &err), -EINVAL);
+	s = made;
+	s.passes = 0;
+	assert_int_equal(seal_slot_open(&s, "secret", got, &err), -EINVAL);
 }
 
 int main(void)
@@ -389,8 +373,7 @@ int main(void)
 		cmocka_unit_test(another_key_kind_or_namespace_opens_nothing),
 		cmocka_unit_test(a_full_disk_is_reported),
 		cmocka_unit_test(a_writer_and_a_reader_need_little_memory),
-		cmocka_unit_test(each_parameter_changes_a_derived_key),
-		cmocka_unit_test(only_its_key_opens_a_sealed_key),
+		cmocka_unit_test(only_the_same_secret_and_slot_open_a_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
