@@ -95,8 +95,7 @@ static int print_sheet(const struct backup_command *x,
 /* Writes guard-copy, after its sheet, without which it could be lost, and reads
  * it again. The destination is tried before: no sheet should be printed in
  * vain. */
-static int make_keyfile(struct backup_command *x,
-			unsigned char key[SEAL_KEY_LEN], struct err *err)
+static int make_keyfile(struct backup_command *x, struct err *err)
 {
 	const char *question =
 		text_printf("guard: new passphrase for the backups in %s: ",
@@ -111,7 +110,7 @@ static int make_keyfile(struct backup_command *x,
 	if (passphrase_choose(x->o->passphrase_file, question, &passphrase,
 			      err) < 0 ||
 	    destination_try(&x->d, &promise, err) < 0 ||
-	    keyfile_make(passphrase, id, key, x->words, &bytes, err) < 0)
+	    keyfile_make(passphrase, id, x->d.key, x->words, &bytes, err) < 0)
 		return -err->num;
 	x->promise = from_copy_promise_text(promise);
 	if (print_sheet(x, id, err) < 0)
@@ -170,14 +169,13 @@ static int change_path(struct backup_command *x, struct err *err)
 /* A destination without a key on this machine. */
 static int add_destination(struct backup_command *x, struct err *err)
 {
-	unsigned char key[SEAL_KEY_LEN], id[KEYFILE_ID_LEN];
+	unsigned char id[KEYFILE_ID_LEN];
 
 	if (check_new_destination(&x->c->state, x->d.path, err) < 0 ||
-	    (x->keyfile.len
-		     ? passphrase_open_key(x->o->passphrase_file, x->d.path,
-					   &x->keyfile, key, err)
-		     : make_keyfile(x, key, err)) < 0 ||
-	    backups_remember(&x->c->state, &x->d, key, NULL, 0, err) < 0 ||
+	    (x->keyfile.len ? passphrase_open_key(x->o->passphrase_file, &x->d,
+						  &x->keyfile, err)
+			    : make_keyfile(x, err)) < 0 ||
+	    backups_remember(&x->c->state, &x->d, NULL, 0, err) < 0 ||
 	    keyfile_read_id(&x->keyfile, id, err) < 0)
 		return -err->num;
 	backups_free(&x->known);
@@ -369,7 +367,6 @@ static int check_copied(const struct backup_command *x, struct err *err)
 static int back_up_there(struct backup_command *x, const char *path,
 			 struct err *err)
 {
-	unsigned char key[SEAL_KEY_LEN];
 	int got;
 
 	if (context_store(x->c, STORE_READ, err) < 0 ||
@@ -386,8 +383,8 @@ static int back_up_there(struct backup_command *x, const char *path,
 	if (x->b && check_copied(x, err) < 0)
 		return -err->num;
 	if (x->b && x->o->passphrase_file)
-		got = passphrase_open_key(x->o->passphrase_file, path,
-					  &x->keyfile, key, err);
+		got = passphrase_open_key(x->o->passphrase_file, &x->d,
+					  &x->keyfile, err);
 	else
 		got = x->b ? 0 : add_destination(x, err);
 	if (got == 0)
@@ -508,8 +505,8 @@ static int prune_destination(struct backup_command *x, struct err *err)
 	unsigned long keep = x->o->keep_backups;
 	struct copy_prune_result r;
 
-	if (local < 0 || copy_prune(&x->d, x->b->key, x->b->space, keep, true,
-				    local, &r, err) < 0)
+	if (local < 0 ||
+	    copy_prune(&x->d, x->b->space, keep, true, local, &r, err) < 0)
 		return -err->num;
 	report_backup_prune(x, &r, false);
 	if (x->o->dry_run || !r.backups)
@@ -518,8 +515,7 @@ static int prune_destination(struct backup_command *x, struct err *err)
 		    x->o->yes, "guard: delete them for good? The newest %s %s.",
 		    text_count(keep, "backup"), keep == 1 ? "stays" : "stay"))
 		return STATUS_REFUSED;
-	if (copy_prune(&x->d, x->b->key, x->b->space, keep, false, local, &r,
-		       err) < 0)
+	if (copy_prune(&x->d, x->b->space, keep, false, local, &r, err) < 0)
 		return -err->num;
 	report_backup_prune(x, &r, true);
 	state_log(&x->c->state, "backup-prune", "to", x->d.path, NULL);
@@ -529,7 +525,6 @@ static int prune_destination(struct backup_command *x, struct err *err)
 static int prune(struct backup_command *x, const char *path, struct err *err)
 {
 	struct push_result r = {0};
-	unsigned char key[SEAL_KEY_LEN];
 	int got;
 
 	if (open_destination(x, path, err) < 0)
@@ -543,7 +538,7 @@ static int prune(struct backup_command *x, const char *path, struct err *err)
 		return fail(err, ENOTTY,
 			    "--prune deletes backups, so it needs a terminal; "
 			    "-n shows what it would delete");
-	if (passphrase_open_key(x->o->passphrase_file, path, &x->keyfile, key,
+	if (passphrase_open_key(x->o->passphrase_file, &x->d, &x->keyfile,
 				err) < 0 ||
 	    context_store(x->c, STORE_READ, err) < 0)
 		return -err->num;

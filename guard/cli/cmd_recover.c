@@ -154,8 +154,8 @@ static int recover_store(struct from_copy *f, const struct options *o,
 		return -err->num;
 	/* Noted before the store exists: where it exists, the same call is
 	 * refused. */
-	if (backups_remember(state, &f->destination, f->key, s->space,
-			     f->number, err) < 0)
+	if (backups_remember(state, &f->destination, s->space, f->number, err) <
+	    0)
 		return -err->num;
 	/* A directory that moves to another one must be writable. Pins are a
 	 * file of the state; a backup without pins has none. */

@@ -179,7 +179,7 @@ static int verify_machine(struct from_copy *f, const struct copy_source *s,
 	AUTO(copy) struct copy_store *copy = NULL;
 	struct copy_verify_result r = {0};
 	auto_free char *name = from_copy_name(f, s);
-	int got = copy_open(&f->destination, f->key, s, 0, &copy, err);
+	int got = copy_open(&f->destination, s, 0, &copy, err);
 
 	if (got == -EBADMSG || got == -ENOENT) {
 		o->fault(o->arg, name, "the newest backup", err->text);

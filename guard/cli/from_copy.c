@@ -28,7 +28,6 @@ void from_copy_free(struct from_copy *f)
 	copy_sources_free(&f->sources);
 	backups_free(&f->known);
 	destination_free(&f->destination);
-	explicit_bzero(f->key, sizeof(f->key));
 }
 
 int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
@@ -47,12 +46,11 @@ int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 	    backups_open(&f->known, path, &f->destination, &keyfile, &f->own,
 			 err) < 0)
 		return -err->num;
-	if (f->own && !passphrase_file)
-		memcpy(f->key, f->own->key, sizeof(f->key));
-	else if (passphrase_open_key(passphrase_file, path, &keyfile, f->key,
-				     err) < 0)
+	if ((!f->own || passphrase_file) &&
+	    passphrase_open_key(passphrase_file, &f->destination, &keyfile,
+				err) < 0)
 		return -err->num;
-	got = copy_list(&f->destination, f->key, &f->sources, err);
+	got = copy_list(&f->destination, &f->sources, err);
 	if (got == -ENOENT && f->own && f->own->number)
 		return err_context(err, "backup %" PRIu64 " was the last",
 				   f->own->number);
@@ -176,8 +174,7 @@ int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
 			    count ? "backups of several stores"
 				  : "no backup of that name");
 	f->number = number ? number : f->source->newest.number;
-	return copy_open(&f->destination, f->key, f->source, number, &f->copy,
-			 err);
+	return copy_open(&f->destination, f->source, number, &f->copy, err);
 }
 
 /* Adds the records of the run's timeline (run: RUN or RUN@WHEN), and of the

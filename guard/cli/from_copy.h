@@ -26,7 +26,6 @@ struct from_copy {
 	struct backups known;
 	struct backup *own; /* in known; NULL: another machine's destination */
 	struct destination destination;
-	unsigned char key[SEAL_KEY_LEN];
 	struct copy_sources sources;
 	struct manifest_name last; /* of this machine; number 0: unknown */
 	const struct copy_source *source; /* the chosen one */

@@ -150,16 +150,15 @@ int passphrase_choose(const char *file, const char *question, char **ret,
 	return 0;
 }
 
-int passphrase_open_key(const char *file, const char *path,
-			const struct buf *keyfile,
-			unsigned char ret_key[SEAL_KEY_LEN], struct err *err)
+int passphrase_open_key(const char *file, struct destination *d,
+			const struct buf *keyfile, struct err *err)
 {
 	int got, tries = 0;
 
 	if (!keyfile->len)
 		return fail(err, ENOENT,
 			    "%s has no backup: there is no file " KEYFILE_NAME,
-			    text_quote(path));
+			    text_quote(d->path));
 	do {
 		AUTO(passphrase) char *secret = NULL;
 
@@ -169,12 +168,12 @@ int passphrase_open_key(const char *file, const char *path,
 			file,
 			text_printf("guard: passphrase, or words of the "
 				    "recovery sheet, for %s: ",
-				    text_quote(path)),
+				    text_quote(d->path)),
 			&secret, err);
 		if (got < 0)
 			return got;
-		got = keyfile_open(keyfile, secret, false, ret_key, err);
+		got = keyfile_open(keyfile, secret, false, d->key, err);
 	} while ((got == -EACCES || got == -EINVAL) && !file &&
 		 ++tries < TRIES);
-	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
+	return got < 0 ? err_context(err, "%s", text_quote(d->path)) : 0;
 }

@@ -6,6 +6,7 @@
 #define GUARD_CLI_PASSPHRASE_H
 
 #include "base/err.h"
+#include "snapshot/backup/destination.h"
 #include "snapshot/backup/keyfile.h"
 
 /*
@@ -21,12 +22,11 @@ int passphrase_read(const char *file, const char *question, char **ret,
  * differ, or it is too short. */
 int passphrase_choose(const char *file, const char *question, char **ret,
 		      struct err *err);
-/* The key of a destination, by the passphrase or the words of its recovery
+/* Sets the key of a destination, by the passphrase or the words of its recovery
  * sheet, with the content of its guard-copy. On a terminal three tries. Errors
  * as of passphrase_read() and keyfile_open(); -ENOENT: the content is empty. */
-int passphrase_open_key(const char *file, const char *path,
-			const struct buf *keyfile,
-			unsigned char ret_key[SEAL_KEY_LEN], struct err *err);
+int passphrase_open_key(const char *file, struct destination *d,
+			const struct buf *keyfile, struct err *err);
 /* Overwrites and frees it. */
 void passphrase_free(char **secret);
 

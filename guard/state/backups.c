@@ -264,7 +264,6 @@ static int change_record(int dir, const struct value *values, struct err *err)
 }
 
 int backups_remember(const struct state *state, const struct destination *d,
-		     const unsigned char key[SEAL_KEY_LEN],
 		     const unsigned char *space, uint64_t number,
 		     struct err *err)
 {
@@ -293,8 +292,8 @@ int backups_remember(const struct state *state, const struct destination *d,
 		return dir;
 	if (space)
 		(void)unlinkat(dir, SUCCESS, 0);
-	memcpy(bytes, key, SEAL_KEY_LEN);
-	put_le(bytes + SEAL_KEY_LEN, hash_check(key, SEAL_KEY_LEN), 8);
+	memcpy(bytes, d->key, SEAL_KEY_LEN);
+	put_le(bytes + SEAL_KEY_LEN, hash_check(d->key, SEAL_KEY_LEN), 8);
 	got = atomic_write(dir, KEYFILE_NAME, keyfile.data, keyfile.len, 0400,
 			   ATOMIC_DURABLE, err);
 	if (got == 0)
@@ -363,18 +362,18 @@ int backups_open(const struct backups *b, const char *path,
 	if (destination_open(path, ret_destination, err) < 0 ||
 	    seal_init(err) < 0)
 		return -err->num;
-	got = backups_read_keyfile(ret_destination, ret_keyfile, id, err);
-	if (got == 0) {
-		*ret = backups_find_id(b, id);
-		return 0;
-	}
 	*ret = NULL;
-	if (got == -ENOENT || got == -EBADMSG)
+	got = backups_read_keyfile(ret_destination, ret_keyfile, id, err);
+	if (got == 0)
+		*ret = backups_find_id(b, id);
+	else if (got == -ENOENT || got == -EBADMSG)
 		*ret = find_by_files(b, ret_destination);
-	if (*ret) {
+	if (*ret && got < 0)
 		buf_add(ret_keyfile, (*ret)->keyfile.data, (*ret)->keyfile.len);
+	if (*ret)
+		memcpy(ret_destination->key, (*ret)->key, SEAL_KEY_LEN);
+	if (*ret || got == 0)
 		return 0;
-	}
 	if (got == -ENOENT && backups_find(b, path))
 		return fail(err, ENODEV,
 			    "%s has no file " KEYFILE_NAME
@@ -564,7 +563,7 @@ int backups_send(const struct state *state, struct backup *b,
 	if (!o->dry_run && b->keyfile.len)
 		got = backups_write_keyfile(d, &b->keyfile, err);
 	if (got == 0)
-		got = push_store(store, d, b->key, dir, &options, ret, err);
+		got = push_store(store, d, dir, &options, ret, err);
 	if (got < 0 || o->dry_run)
 		return got;
 	memcpy(b->space, ret->space, SEAL_SPACE_LEN);

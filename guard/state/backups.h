@@ -70,7 +70,6 @@ int backups_write_keyfile(struct destination *d, const struct buf *bytes,
  * which replaces an earlier one, with its key. space and number: of the backup
  * that the store was recovered from; NULL: of none. */
 int backups_remember(const struct state *state, const struct destination *d,
-		     const unsigned char key[SEAL_KEY_LEN],
 		     const unsigned char *space, uint64_t number,
 		     struct err *err);
 /* Records whether the words of its recovery sheet have to be tried yet. */
@@ -86,10 +85,11 @@ int backups_open_dir(const struct state *state,
 		     const unsigned char id[KEYFILE_ID_LEN], struct err *err);
 
 /* Opens the destination of the path that is there now, with seal_init() done:
- * *ret is an item of b; NULL: none of these, with the content of its guard-copy
- * in ret_keyfile, or none. A known one without a readable guard-copy is found
- * by its files, with the content of guard-copy from the state. -ENODEV: the
- * path is known, but none of its files is there: a disk that is not mounted. */
+ * *ret is an item of b, whose key the destination gets; NULL: none of these,
+ * with the content of its guard-copy in ret_keyfile, or none. A known one
+ * without a readable guard-copy is found by its files, with the content of
+ * guard-copy from the state. -ENODEV: the path is known, but none of its files
+ * is there: a disk that is not mounted. */
 int backups_open(const struct backups *b, const char *path,
 		 struct destination *ret_destination, struct buf *ret_keyfile,
 		 struct backup **ret, struct err *err);

@@ -121,12 +121,11 @@ static int add_sources(const struct manifest_place *place,
 	return 0;
 }
 
-int copy_list(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
-	      struct copy_sources *ret, struct err *err)
+int copy_list(struct destination *d, struct copy_sources *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist top = {0};
 	AUTO(copy_sources) struct copy_sources found = {0};
-	struct manifest_place place = {.destination = d, .key = key};
+	struct manifest_place place = {.destination = d};
 	size_t i;
 
 	if (destination_list(d, "", &top, err) < 0)
@@ -155,13 +154,12 @@ void copy_free(struct copy_store **c)
 	*c = NULL;
 }
 
-int copy_open(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
-	      const struct copy_source *source, uint64_t number,
-	      struct copy_store **ret, struct err *err)
+int copy_open(struct destination *d, const struct copy_source *source,
+	      uint64_t number, struct copy_store **ret, struct err *err)
 {
 	AUTO(copy) struct copy_store *c = mem_zalloc(sizeof(*c));
 
-	c->place = (struct manifest_place){.destination = d, .key = key};
+	c->place = (struct manifest_place){.destination = d};
 	memcpy(c->place.space, source->space, SEAL_SPACE_LEN);
 	if (manifest_list(&c->place, &c->names, err) < 0 ||
 	    manifest_load(&c->place, &c->names, &source->newest, number,
@@ -416,7 +414,7 @@ static int unpack_file(struct work *w, const struct manifest_item **items,
 		return got;
 	whole = got == 0 || cut_file(items[count - 1], fd);
 	if (whole || (records && fd >= 0))
-		(void)seal_reader_new(fd, place->key,
+		(void)seal_reader_new(fd, place->destination->key,
 				      manifest_seal_kind(items[0]),
 				      place->space, &r, err);
 	for (i = 0; i < count; i++) {

@@ -29,15 +29,13 @@ struct copy_sources {
 
 void copy_sources_free(struct copy_sources *s);
 /* -ENOENT: there is no backup. */
-int copy_list(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
-	      struct copy_sources *ret, struct err *err);
+int copy_list(struct destination *d, struct copy_sources *ret, struct err *err);
 
 struct copy_store;
 /* Opens the newest backup of a source, or that of the number. -ENOENT. The
- * destination and the key are borrowed until copy_free(). */
-int copy_open(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
-	      const struct copy_source *source, uint64_t number,
-	      struct copy_store **ret, struct err *err);
+ * destination is borrowed until copy_free(). */
+int copy_open(struct destination *d, const struct copy_source *source,
+	      uint64_t number, struct copy_store **ret, struct err *err);
 void copy_free(struct copy_store **c);
 /* Damage: object is the path of a file below the destination, what names the
  * pack or snapshot. Missing manifests are damage, too: what only they added is

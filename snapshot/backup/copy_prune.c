@@ -88,12 +88,11 @@ static int delete_others(const struct manifest_place *place,
 	return 0;
 }
 
-int copy_prune(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
-	       const unsigned char space[SEAL_SPACE_LEN], uint64_t keep,
-	       bool dry_run, int local_fd, struct copy_prune_result *ret,
-	       struct err *err)
+int copy_prune(struct destination *d, const unsigned char space[SEAL_SPACE_LEN],
+	       uint64_t keep, bool dry_run, int local_fd,
+	       struct copy_prune_result *ret, struct err *err)
 {
-	struct manifest_place place = {.destination = d, .key = key};
+	struct manifest_place place = {.destination = d};
 	AUTO(manifest_names) struct manifest_names names = {0};
 	AUTO(names) struct names kept = {0};
 	auto_close int lock = push_lock(local_fd, d, err);

@@ -13,9 +13,8 @@ struct copy_prune_result {
  * are kept, back to a complete one, on which the oldest of these builds.
  * Clones that wrote to the namespace at once have a chain each: all that one of
  * the newest manifests builds on stays. local_fd: as for push_store(). */
-int copy_prune(struct destination *d, const unsigned char key[SEAL_KEY_LEN],
-	       const unsigned char space[SEAL_SPACE_LEN], uint64_t keep,
-	       bool dry_run, int local_fd, struct copy_prune_result *ret,
-	       struct err *err);
+int copy_prune(struct destination *d, const unsigned char space[SEAL_SPACE_LEN],
+	       uint64_t keep, bool dry_run, int local_fd,
+	       struct copy_prune_result *ret, struct err *err);
 
 #endif

@@ -32,6 +32,8 @@
 struct destination {
 	char *path; /* absolute */
 	int fd;
+	unsigned char key[SEAL_KEY_LEN]; /* of its sealed files; set by the
+					    caller of destination_open() */
 	bool no_renames; /* files are written under their names at once; found
 			    by the first file */
 	bool has_backups; /* a prune could delete some of this machine; set by

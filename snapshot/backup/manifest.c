@@ -360,8 +360,8 @@ int manifest_read(const struct manifest_place *place,
 	/* The hash must be the name's: an older manifest under another name is
 	 * no manifest of that number. */
 	if (seal_check_file(fd, name->hash, err) == 0 &&
-	    seal_slurp(fd, place->key, SEAL_MANIFEST, place->space, &content,
-		       err) == 0 &&
+	    seal_slurp(fd, place->destination->key, SEAL_MANIFEST, place->space,
+		       &content, err) == 0 &&
 	    manifest_decode(content.data, content.len, &m, err) == 0 &&
 	    m.number == name->number) {
 		*ret = TAKE(m);
@@ -395,8 +395,8 @@ int manifest_read_root(const struct manifest_place *place, struct buf *to,
 		buf_clear(to);
 		fd = destination_read(d, path, err);
 		if (fd >= 0 &&
-		    seal_slurp(fd, place->key, SEAL_ROOT, place->space, to,
-			       err) == 0 &&
+		    seal_slurp(fd, d->key, SEAL_ROOT, place->space, to, err) ==
+			    0 &&
 		    to->len > SECRET_LEN)
 			return 0;
 	}
@@ -419,7 +419,7 @@ int manifest_write(const struct manifest_place *place, const struct manifest *m,
 	manifest_encode(m, &content);
 	if (destination_begin(d, dir, &f, err) < 0)
 		return -err->num;
-	if (seal_writer_new(f.fd, place->key, SEAL_MANIFEST, place->space, &w,
+	if (seal_writer_new(f.fd, d->key, SEAL_MANIFEST, place->space, &w,
 			    err) < 0 ||
 	    seal_writer_add(w, content.data, content.len, err) < 0 ||
 	    seal_writer_end(w, name.hash, &len, err) < 0) {

@@ -57,10 +57,9 @@ struct manifest {
 	struct manifest_items adds, drops; /* of drops: kind and name */
 };
 
-/* The key, the destination and the namespace of a chain of manifests. */
+/* The destination and the namespace of a chain of manifests. */
 struct manifest_place {
 	struct destination *destination;
-	const unsigned char *key; /* SEAL_KEY_LEN */
 	unsigned char space[SEAL_SPACE_LEN];
 };
 

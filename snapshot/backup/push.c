@@ -747,8 +747,7 @@ static int send_file(struct push *p, struct outgoing *items, size_t count,
 	size_t i;
 
 	if (destination_begin(d, dir, &f, err) < 0 ||
-	    seal_writer_new(f.fd, p->place.key, kind, p->place.space, &w, err) <
-		    0)
+	    seal_writer_new(f.fd, d->key, kind, p->place.space, &w, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {
 		struct outgoing *o = &items[i];
@@ -874,8 +873,7 @@ int push_lock(int local_fd, const struct destination *d, struct err *err)
 		       : lock;
 }
 
-int push_store(struct store *s, struct destination *d,
-	       const unsigned char key[SEAL_KEY_LEN], int local_fd,
+int push_store(struct store *s, struct destination *d, int local_fd,
 	       const struct push_options *o, struct push_result *ret,
 	       struct err *err)
 {
@@ -884,7 +882,7 @@ int push_store(struct store *s, struct destination *d,
 		.store = s,
 		.o = o,
 		.ret = ret,
-		.place = {.destination = d, .key = key},
+		.place = {.destination = d},
 		.local_fd = local_fd,
 	};
 	auto_close int store_lock =

@@ -64,8 +64,7 @@ int push_note_damaged(int local_fd, const struct names *files, struct err *err);
 
 /* s: open for reading or writing; a prune of it waits meanwhile. The caller has
  * the lock of `local`. */
-int push_store(struct store *s, struct destination *d,
-	       const unsigned char key[SEAL_KEY_LEN], int local_fd,
+int push_store(struct store *s, struct destination *d, int local_fd,
 	       const struct push_options *o, struct push_result *ret,
 	       struct err *err);
 

@@ -15,9 +15,6 @@
 
 #define DAY ((int64_t)24 * 3600)
 
-static const unsigned char key[SEAL_KEY_LEN] =
-	"a key of thirty-two bytes, or so";
-
 /* A directory of the test, made on demand. */
 static char *sub(struct box *box, const char *name)
 {
@@ -26,6 +23,14 @@ static char *sub(struct box *box, const char *name)
 	if (mkdir(path, 0700) < 0)
 		assert_int_equal(errno, EEXIST);
 	return path;
+}
+
+static int open_there(const char *dir, struct destination *ret, struct err *err)
+{
+	int got = destination_open(dir, ret, err);
+
+	(void)snprintf((char *)ret->key, SEAL_KEY_LEN, "a key of many bytes");
+	return got;
 }
 
 static bool dry_run;
@@ -47,10 +52,10 @@ static int try_push(struct box *box, const char *local, bool complete,
 		.space = known_space,
 	};
 
-	if (destination_open(dir, &d, err) < 0 ||
+	if (open_there(dir, &d, err) < 0 ||
 	    store_open(&s, box->store_root_fd, STORE_READ, err) < 0)
 		return -err->num;
-	return push_store(s, &d, key, local_fd, &o, ret, err);
+	return push_store(s, &d, local_fd, &o, ret, err);
 }
 
 static struct push_result push_now(struct box *box, const char *local)
@@ -89,10 +94,10 @@ static uint64_t unpack(struct box *box, size_t n, bool lazy, struct box *ret,
 	(void)snprintf(ret->store_root_fd, sizeof(ret->store_root_fd), "%s/new",
 		       box->dir);
 	ok(dirtree_remove(AT_FDCWD, ret->store_root_fd, &err));
-	ok(destination_open(dir, &d, &err));
-	ok(copy_list(&d, key, &sources, &err));
+	ok(open_there(dir, &d, &err));
+	ok(copy_list(&d, &sources, &err));
 	assert_true(n < sources.count);
-	ok(copy_open(&d, key, &sources.items[n], 0, &c, &err));
+	ok(copy_open(&d, &sources.items[n], 0, &c, &err));
 	if (copy_unpack(c, ret->store_root_fd, &o, &count, &err) < 0)
 		fail_msg("unpack: %s", err.text);
 	return count;
@@ -497,8 +502,8 @@ static void test_clones_do_not_overwrite_each_other(void **state)
 	assert_int_equal(own.number, 3);
 	check_copy(box, 0);
 	check_copy(box, 1);
-	ok(destination_open(there, &d, &err));
-	ok(copy_list(&d, key, &sources, &err));
+	ok(open_there(there, &d, &err));
+	ok(copy_list(&d, &sources, &err));
 	assert_int_equal(sources.count, 2);
 
 	/* Without its list it goes on in its own namespace, not in the newest
@@ -622,15 +627,14 @@ static void test_old_backups_are_deleted_with_their_files(void **state)
 	}
 	prune_to(box, 2);
 	ok(try_push(box, "local", true, &pushed, &err));
-	ok(destination_open(there, &d, &err));
-	ok(copy_list(&d, key, &sources, &err));
-	ok(copy_prune(&d, key, sources.items[0].space, 1, true, local_fd, &r,
-		      &err));
+	ok(open_there(there, &d, &err));
+	ok(copy_list(&d, &sources, &err));
+	ok(copy_prune(&d, sources.items[0].space, 1, true, local_fd, &r, &err));
 	assert_int_equal(r.backups, 6);
 	assert_true(r.files > 0);
 	assert_int_equal(count_there(box, "/c/"), 7);
-	ok(copy_prune(&d, key, sources.items[0].space, 1, false, local_fd,
-		      &again, &err));
+	ok(copy_prune(&d, sources.items[0].space, 1, false, local_fd, &again,
+		      &err));
 	assert_int_equal(again.files, r.files);
 	assert_int_equal(again.bytes, r.bytes);
 	assert_int_equal(count_there(box, "/c/"), 1);
@@ -664,10 +668,10 @@ static void test_a_prune_keeps_the_chains_of_clones(void **state)
 	assert_int_equal(push_now(box, "clone").number, 4);
 	hide(box, "hidden-", "0000000004");
 	local_fd = fd_open_dir(AT_FDCWD, local);
-	ok(destination_open(there, &d, &err));
-	ok(copy_list(&d, key, &sources, &err));
+	ok(open_there(there, &d, &err));
+	ok(copy_list(&d, &sources, &err));
 	assert_int_equal(sources.count, 2);
-	ok(copy_prune(&d, key, sources.items[0].space, 1, false, local_fd, &r,
+	ok(copy_prune(&d, sources.items[0].space, 1, false, local_fd, &r,
 		      &err));
 	assert_true(r.backups > 0);
 	check_copy(box, 0);
@@ -689,9 +693,9 @@ static int verify_copy(struct box *box, bool read_data, struct buf *faults)
 	struct err err;
 	int got;
 
-	ok(destination_open(there, &d, &err));
-	ok(copy_list(&d, key, &sources, &err));
-	ok(copy_open(&d, key, &sources.items[0], 0, &c, &err));
+	ok(open_there(there, &d, &err));
+	ok(copy_list(&d, &sources, &err));
+	ok(copy_open(&d, &sources.items[0], 0, &c, &err));
 	got = copy_verify(c, &o, &r, &err);
 	assert_true(got >= 0);
 	return got;
@@ -939,21 +943,21 @@ static void test_a_prune_steps_over_damaged_manifests(void **state)
 		(void)push_now(box, "local");
 	}
 	assert_int_equal(system(command), 0);
-	ok(destination_open(there, &d, &err));
-	ok(copy_list(&d, key, &sources, &err));
+	ok(open_there(there, &d, &err));
+	ok(copy_list(&d, &sources, &err));
 	/* A manifest without permission stops the prune. */
 	if (geteuid() != 0) {
 		assert_int_equal(system(mode_0), 0);
-		assert_int_equal(copy_prune(&d, key, sources.items[0].space, 4,
+		assert_int_equal(copy_prune(&d, sources.items[0].space, 4,
 					    false, local_fd, &r, &err),
 				 -EACCES);
 		assert_int_equal(count_there(box, "/c/"), 5);
 		assert_int_equal(system(mode_400), 0);
 	}
-	ok(copy_prune(&d, key, sources.items[0].space, 4, false, local_fd, &r,
+	ok(copy_prune(&d, sources.items[0].space, 4, false, local_fd, &r,
 		      &err));
 	assert_true(r.backups > 0);
-	ok(copy_prune(&d, key, sources.items[0].space, 1, false, local_fd, &r,
+	ok(copy_prune(&d, sources.items[0].space, 1, false, local_fd, &r,
 		      &err));
 	assert_int_equal(count_there(box, "/c/"), 1);
 	assert_int_equal(count_there(box, "README"), 1);
@@ -1015,9 +1019,9 @@ static void test_a_lazy_copy_reads_what_an_entry_needs(void **state)
 	assert_int_equal(tree_lookup(s, &snap.root, "a", &e, &err), 1);
 	args[1] = s;
 	assert_true(describe(args, "a", &e, &err) < 0);
-	ok(destination_open(there, &d, &err));
-	ok(copy_list(&d, key, &sources, &err));
-	ok(copy_open(&d, key, &sources.items[0], 0, &c, &err));
+	ok(open_there(there, &d, &err));
+	ok(copy_list(&d, &sources, &err));
+	ok(copy_open(&d, &sources.items[0], 0, &c, &err));
 	ok(copy_fetch(c, new.store_root_fd, s, &e, 1, &err));
 	buf_clear(&want);
 	ok(describe(args, "a", &e, &err));
@@ -1069,9 +1073,9 @@ static void test_a_lazy_copy_has_all_that_a_recovery_has(void **state)
 		(void)take(box);
 		(void)push_now(box, "local");
 	}
-	ok(destination_open(there, &d, &err));
-	ok(copy_list(&d, key, &sources, &err));
-	ok(copy_open(&d, key, &sources.items[0], 0, &c, &err));
+	ok(open_there(there, &d, &err));
+	ok(copy_list(&d, &sources, &err));
+	ok(copy_open(&d, &sources.items[0], 0, &c, &err));
 	list_there(box, "/s/", &list, &bytes);
 	assert_int_equal(list.count, 3);
 	for (i = 0; i < 6; i++) {

@@ -288,8 +288,6 @@ static void names_of_files_and_namespaces_are_strict(void **state)
 
 /* --- chains --- */
 
-static const unsigned char key[SEAL_KEY_LEN] = {1, 2, 3};
-
 struct lab {
 	struct folder_box box;
 	struct destination d;
@@ -307,8 +305,9 @@ static int setup(void **state)
 	ok(seal_init(&err));
 	folder_box_make(&lab->box);
 	ok(destination_open(lab->box.path, &lab->d, &err));
-	lab->place = (struct manifest_place){
-		.destination = &lab->d, .key = key, .space = {9, 9}};
+	lab->place = (struct manifest_place){.destination = &lab->d,
+					     .space = {9, 9}};
+	lab->d.key[0] = 1;
 	lab->dir = manifest_space_path(lab->place.space, SEAL_MANIFEST);
 	*state = lab;
 	return 0;
@@ -523,14 +522,13 @@ static void an_older_manifest_under_another_name_is_refused(void **state)
 
 static void other_keys_and_namespaces_open_nothing(void **state)
 {
-	static const unsigned char other[SEAL_KEY_LEN] = {4};
 	struct lab *lab = *state;
 	auto_free char *from = NULL, *to = NULL, *dir = NULL;
 
 	put_chain(lab);
-	lab->place.key = other;
+	lab->d.key[0] = 4;
 	check_refused(lab, &lab->names[6], -EBADMSG, "manifest '0000000006-");
-	lab->place.key = key;
+	lab->d.key[0] = 1;
 	lab->place.space[0] = 8;
 	check_refused(lab, &lab->names[6], -ENOENT, "No such file");
 	/* The files of one namespace in another one. */
