@@ -444,22 +444,30 @@ static struct outgoing *add_outgoing(struct push *p, enum manifest_kind kind,
 }
 
 /* A snapshot, or another small file of the store, that is new or was replaced.
- */
+ * A damaged snapshot replaces none that the destination has. */
 static int add_small_file(struct push *p, int dir_fd, enum manifest_kind kind,
 			  const char *name, struct err *err)
 {
 	const struct manifest_item *known =
 		manifest_items_find(&p->items, kind, name);
+	AUTO(snapshot) struct snapshot s = {0};
 	AUTO(buf) struct buf b = {0};
 	struct outgoing *o;
 	uint64_t check;
 	int got = fd_slurp_at(dir_fd, name, SNAPSHOT_LEN_MAX, &b, err);
 
-	if (got < 0)
-		return got == -ENOENT ? 0 : got;
-	check = b.len < 8 ? 0 : get_le(b.data + b.len - 8, 8);
-	if (known && known->check == check && known->len == b.len)
+	if (got == -ENOENT)
 		return 0;
+	check = b.len < 8 ? 0 : get_le(b.data + b.len - 8, 8);
+	if (got == 0 && known && known->check == check && known->len == b.len)
+		return 0;
+	if (known && kind == MANIFEST_SNAPSHOT &&
+	    catalog_load_from(dir_fd, catalog_file_seq(name), &s, err) < 0) {
+		p->ret->damaged = true;
+		return 0;
+	}
+	if (got < 0)
+		return got;
 	o = add_outgoing(p, kind, name, b.len, check);
 	o->bytes = TAKE(b);
 	p->ret->snapshots += kind == MANIFEST_SNAPSHOT;
@@ -660,7 +668,7 @@ static void collect_drops(struct push *p)
 		    (item->kind == MANIFEST_SNAPSHOT || !p->covered.count))
 			manifest_items_add(drops, item);
 	}
-	p->ret->damaged =
+	p->ret->damaged |=
 		drops->count && verify_store(p->store, &all, &r, &ignored) != 0;
 	if (p->ret->damaged)
 		manifest_items_free(drops);

@@ -40,7 +40,8 @@ struct push_options {
 struct push_result {
 	bool nothing; /* the destination has all of it: nothing was written */
 	/* The store lacks parts by damage. The destination keeps those that it
-	 * has. Found when files of the store have gone. */
+	 * has. Found when files of the store have gone, or a snapshot has
+	 * changed and cannot be read. */
 	bool damaged;
 	bool new_space; /* the first backup of this store there, or of a clone
 			 */

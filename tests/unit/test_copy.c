@@ -400,9 +400,21 @@ static void test_a_lost_list_is_made_from_the_manifests(void **state)
 	check_copy(box, 0);
 }
 
+/* A file of the store is cut to no bytes. */
+static void cut_in_store(struct box *box, const char *part, const char *name)
+{
+	auto_free char *file =
+		mem_printf("%s/%s/%s", box->store_root_fd, part, name);
+
+	assert_return_code(chmod(file, 0600), errno);
+	assert_return_code(truncate(file, 0), errno);
+}
+
 /* A part of the store is lost, its damage is noticed, and the destination has
  * it still. */
-static void check_lost_part(struct box *box, const char *part)
+static void check_lost_part(struct box *box, const char *part,
+			    void (*lose_part)(struct box *box, const char *part,
+					      const char *name))
 {
 	AUTO(buf) struct buf want = {0}, is = {0}, faults = {0};
 	AUTO(dirlist) struct dirlist list = {0};
@@ -415,7 +427,7 @@ static void check_lost_part(struct box *box, const char *part)
 	ok(snapshot_bytes(box, 1, &want, &err));
 	assert_false(push_now(box, "local").damaged);
 	assert_true(list.count > 0);
-	lose_in_store(box, part, list.items[0].name);
+	lose_part(box, part, list.items[0].name);
 	some_files(box, 3);
 	assert_true(push_now(box, "local").damaged);
 	some_files(box, 4);
@@ -427,12 +439,17 @@ static void check_lost_part(struct box *box, const char *part)
 
 static void test_the_destination_keeps_a_lost_pack(void **state)
 {
-	check_lost_part(*state, "packs");
+	check_lost_part(*state, "packs", lose_in_store);
 }
 
 static void test_the_destination_keeps_a_lost_snapshot(void **state)
 {
-	check_lost_part(*state, "snaps");
+	check_lost_part(*state, "snaps", lose_in_store);
+}
+
+static void test_the_destination_keeps_a_damaged_snapshot(void **state)
+{
+	check_lost_part(*state, "snaps", cut_in_store);
 }
 
 /* Renames the manifests from the n-th on, or gives them back. */
@@ -1172,6 +1189,7 @@ int main(void)
 		TEST(a_lost_list_is_made_from_the_manifests),
 		TEST(the_destination_keeps_a_lost_pack),
 		TEST(the_destination_keeps_a_lost_snapshot),
+		TEST(the_destination_keeps_a_damaged_snapshot),
 		TEST(numbers_go_on_behind_hidden_manifests),
 		TEST(clones_do_not_overwrite_each_other),
 		TEST(a_prune_sends_hardly_anything_again),
