@@ -214,7 +214,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 		.consent = a->consent.off && index ? &given : &a->consent,
 		.store = store,
 		.now = &root->now.root,
-		.want = root->picked ? root->picked : &root->want.root,
+		.want = root->picked ?: &root->want.root,
 		.path = path,
 		.above = above,
 		.home = home,
@@ -417,8 +417,7 @@ static int move_base(const struct apply_plan *a, size_t index,
 {
 	const struct changeset_root *root = &a->change.roots[index];
 	const struct session *s = &a->p->session;
-	const struct entry *wanted =
-		root->picked ? root->picked : &root->want.root;
+	const struct entry *wanted = root->picked ?: &root->want.root;
 	struct store *store = a->c->store;
 	AUTO(snapshot) struct snapshot own = {0};
 

@@ -121,8 +121,8 @@ int changeset_plan_root(struct changeset *set, size_t index,
 		o.except = except;
 	plan_free(&root->plan);
 	if (plan_make(set->c->store, base ? base : now,
-		      root->picked ? root->picked : &root->want.root, now, &o,
-		      &root->plan, err) < 0)
+		      root->picked ?: &root->want.root, now, &o, &root->plan,
+		      err) < 0)
 		return -err->num;
 	if (root->prefix)
 		root->plan.prefix = root->prefix;

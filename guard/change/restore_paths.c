@@ -88,16 +88,23 @@ static int keep_current_git(void *arg, const char *path, const struct entry *e,
 	return tree_editor_put(k->ed, full_path, &now, err);
 }
 
-bool restore_paths_lost(const struct restore_target *t, const char *path)
+static bool is_lost(const struct restore_target *t, const char *path)
 {
 	return t->lost.count && bsearch(&path, t->lost.items, t->lost.count,
 					sizeof(path), sorted_compare_texts);
 }
 
+bool restore_paths_lost(const struct restore_target *t, const char *path,
+			const struct entry *e)
+{
+	return is_lost(t, path) && e->content.type == OBJECT_NONE &&
+	       (S_ISDIR(e->mode) || e->size);
+}
+
 struct skip_unread {
 	struct store *store;
 	const struct entry *now;
-	struct tree_editor *ed;
+	struct tree_editor *ed; /* NULL: only report */
 	const char *prefix;
 	const struct restore_target *from;
 	bool exact;
@@ -107,51 +114,54 @@ struct skip_unread {
  * A file or directory that could not be read completely replaces nothing, and
  * no partial file is created; the readable part of a directory is restored. A
  * directory whose entries are all lost is not created either: an empty one
- * would be the newest version from then on.
+ * would be the newest version from then on. A file whose attributes alone are
+ * lost is restored without them, and a directory keeps the present ones.
  */
 static int skip_unread(void *arg, const char *path, const struct entry *e,
 		       struct err *err)
 {
 	struct skip_unread *l = arg;
 	auto_free char *full_path = path_join(l->prefix, path);
-	AUTO(entry) struct entry now = {0};
+	AUTO(entry) struct entry now = {0}, want = {0};
 	AUTO(tree) struct tree old = {0}, tree = {0};
 	bool is_dir = S_ISDIR(e->mode);
 	auto_free char *stored = path_join(l->from->path, path);
-	bool lost = restore_paths_lost(l->from, stored);
-	bool no_entries = lost && e->content.type == OBJECT_NONE;
-	const char *purged;
+	bool lost = restore_paths_lost(l->from, stored, e);
+	bool lost_attrs = !lost && is_lost(l->from, stored);
+	bool skip = lost || (!is_dir && !lost_attrs);
+	const char *purged, *name;
 	size_t i;
 
-	if (!(e->flags & ENTRY_INCOMPLETE) || (!*path && !is_dir))
+	if (!(e->flags & ENTRY_INCOMPLETE) || (!*path && skip))
+		return 0;
+	name = text_quote(*full_path ? full_path : ".");
+	purged = snapshot_purge_note(&l->from->snapshot, stored);
+	if (skip)
+		report_warning(
+			"%s is skipped: %s%s", name, purged ? "it was " : "",
+			purged
+				?: lost
+				   ? "its content is lost"
+				   : "it could not be read completely when "
+				     "it was stored");
+	else
+		report_warning(lost_attrs ? "the attributes of %s are lost, "
+					    "with the permissions of its "
+					    "group: all else is restored"
+					  : "this snapshot has only a part of "
+					    "%s: all else is unchanged",
+			       name);
+	if (!l->ed)
 		return 0;
 	if (tree_lookup(l->store, l->now, full_path, &now, err) < 0)
 		return -err->num;
-	purged = snapshot_purge_note(&l->from->snapshot, stored);
-	if (lost && is_dir && !no_entries)
-		report_warning("the attributes of %s are lost: all else in it "
-			       "is restored",
-			       text_quote(*full_path ? full_path : "."));
-	else if (lost)
-		report_warning("%s is skipped: its content is lost",
-			       text_quote(full_path));
-	else if (is_dir)
-		report_warning("this snapshot has only a part of %s: all else "
-			       "is unchanged",
-			       text_quote(*full_path ? full_path : "."));
-	else
-		report_warning("%s is skipped: it %s%s", text_quote(full_path),
-			       purged ? "was " : "",
-			       purged ? purged
-				      : "could not be read completely when it "
-					"was stored");
-	if (!is_dir || no_entries)
+	if (skip)
 		return tree_editor_put(l->ed, full_path, &now, err);
-	if (!S_ISDIR(now.mode)) {
-		entry_free(&now);
-		entry_copy(&now, e);
-		now.flags &= ~ENTRY_INCOMPLETE;
-	} else if (l->exact) {
+	entry_copy(&want, e);
+	want.flags &= ~ENTRY_INCOMPLETE;
+	if (!is_dir)
+		return tree_editor_put(l->ed, full_path, &want, err);
+	if (S_ISDIR(now.mode) && l->exact) {
 		if (tree_load(l->store, &e->content, &old, err) < 0 ||
 		    tree_load(l->store, &now.content, &tree, err) < 0)
 			return -err->num;
@@ -165,7 +175,16 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 				return -err->num;
 		}
 	}
-	return tree_editor_put_dir(l->ed, full_path, &now, err);
+	return tree_editor_put_dir(l->ed, full_path,
+				   S_ISDIR(now.mode) ? &now : &want, err);
+}
+
+int restore_paths_report(struct store *store, const struct restore_target *t,
+			 const char *shown, struct err *err)
+{
+	struct skip_unread l = {.store = store, .prefix = shown, .from = t};
+
+	return tree_each(store, &t->entry, skip_unread, &l, err);
 }
 
 /*

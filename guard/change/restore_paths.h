@@ -23,8 +23,8 @@ struct restore_target {
 	char *path; /* in the snapshot's root */
 	struct snapshot snapshot;
 	struct entry entry;
-	/* Paths in the root whose content is lost: entries of this target have
-	 * ENTRY_INCOMPLETE there. Sorted. */
+	/* Paths in the root whose content or attributes are lost: entries of
+	 * this target have ENTRY_INCOMPLETE there. Sorted. */
 	struct names lost;
 };
 
@@ -48,8 +48,12 @@ struct restore_paths {
 	struct changeset change; /* one root, after the plan */
 };
 
-/* Is the content of this path in the root lost? */
-bool restore_paths_lost(const struct restore_target *t, const char *path);
+/* Is the content of this entry, at this path in the root, lost? */
+bool restore_paths_lost(const struct restore_target *t, const char *path,
+			const struct entry *e);
+/* Prints what a restore of the target skips. shown: the target's path. */
+int restore_paths_report(struct store *store, const struct restore_target *t,
+			 const char *shown, struct err *err);
 
 /* Unlocks the root and frees the plan. */
 void restore_paths_free(struct restore_paths *r);

@@ -189,7 +189,7 @@ int undo_find(struct undo *u, struct err *err)
 					    text_quote(u->c->project));
 		up = path_parent(u->path);
 		free(u->path);
-		u->path = *up ? up : (free(up), mem_strdup("/"));
+		u->path = up;
 	}
 }
 

@@ -138,22 +138,16 @@ static int check_steps(const struct restore *r, struct err *err)
 static int confirm_restore_all(struct restore *r, const char *where,
 			       struct err *err)
 {
-	size_t i, k;
+	size_t i;
 
 	for (i = 0; i < r->found.count; i++) {
 		const struct restore_target *t = &r->found.items[i];
+		const char *shown = r->o->to ? path_name(t->arg) : t->path;
 
-		if (check_content(r, t->path, &t->entry, err) < 0)
+		if (check_content(r, t->path, &t->entry, err) < 0 ||
+		    (r->o->dry_run &&
+		     restore_paths_report(r->in.c->store, t, shown, err) < 0))
 			return -err->num;
-		for (k = 0; r->o->dry_run && k < t->lost.count; k++) {
-			const char *lost = t->lost.items[k];
-			auto_free char *path = path_join(
-				r->o->to ? path_name(t->arg) : t->path,
-				path_rest(lost, t->path));
-
-			output_warn("%s is skipped: its content is lost",
-				    text_quote(path));
-		}
 	}
 	for (i = 0; i < r->found.count && !is_silent_restore(r); i++) {
 		const struct restore_target *t = &r->found.items[i];
@@ -479,9 +473,9 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		got = r->o->to ? restore_to(r, err) : restore_here(r, err);
 	} while (leave_out_lost(r, got));
 	if (r->lost.count && got >= 0) {
-		output_warn("%s skipped: %s does not have the content",
-			    text_count(r->lost.count, "lost path"),
-			    r->o->from ? "the backup" : "the store");
+		output_warn("%s does not have all of it: %s listed above",
+			    r->o->from ? "the backup" : "the store",
+			    text_count(r->lost.count, "lost path"));
 		got = STATUS_REFUSED;
 	}
 	if (got >= 0 && r->o->json)

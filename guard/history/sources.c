@@ -46,9 +46,7 @@ void sources_skip_lost(struct sources *s)
 	for (i = 0; i < count; i++) {
 		struct restore_target *t = &s->items[i];
 
-		if (!restore_paths_lost(t, t->path) ||
-		    (S_ISDIR(t->entry.mode) &&
-		     t->entry.content.type != OBJECT_NONE)) {
+		if (!restore_paths_lost(t, t->path, &t->entry)) {
 			s->items[s->count++] = *t;
 			continue;
 		}

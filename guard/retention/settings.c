@@ -268,8 +268,8 @@ static int set_line(struct settings *s, char *line, struct err *err)
 			  text_quote(key));
 }
 
-/* -ENOENT: there is no file. A link that leads nowhere is another error:
- * without the user's rules an automatic prune would remove what they keep. */
+/* -ENOENT: there is no file. A link that leads nowhere is another error: an
+ * automatic prune without the user's rules would remove snapshots. */
 static int read_settings(const struct state *state, const char *path,
 			 struct buf *to, struct err *err)
 {

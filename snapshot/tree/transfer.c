@@ -86,23 +86,21 @@ static int transfer_below(const struct transfer *c, const char *path,
 			  struct err *err)
 {
 	AUTO(entry) struct entry copy = {0};
-	bool has_attrs, is_dir = S_ISDIR(e->mode);
-	int got;
+	int lost_attrs, got;
 
 	entry_copy(&copy, e);
-	got = transfer_object(c, &e->attrs, &copy.attrs, err);
-	has_attrs = got == 0;
-	/* The entries of a directory do not need its attributes. */
-	if ((got == 0 || (got > 0 && is_dir)) && e->content.type != OBJECT_NONE)
-		got = is_dir ? transfer_tree(c, path, &e->content,
-					     &copy.content, err)
-			     : transfer_file(c, &e->content, &copy.content,
-					     err);
+	got = lost_attrs = transfer_object(c, &e->attrs, &copy.attrs, err);
+	/* The content does not need the attributes. */
+	if (got >= 0 && e->content.type != OBJECT_NONE)
+		got = S_ISDIR(e->mode) ? transfer_tree(c, path, &e->content,
+						       &copy.content, err)
+				       : transfer_file(c, &e->content,
+						       &copy.content, err);
 	if (got < 0)
 		return err_context(err, "%s", text_quote(path));
 	if (got)
 		copy.content = (struct oid){0};
-	if (got || !has_attrs) {
+	if (got || lost_attrs) {
 		c->lost(c->arg, path, err->text);
 		copy.attrs = (struct oid){0};
 		copy.flags |= ENTRY_INCOMPLETE;

@@ -12,8 +12,7 @@ typedef void transfer_lost(void *arg, const char *path, const char *why);
 /* Stores an entry of another store, with all below it, in `to`, which may be
  * the same; *ret owns its memory. `to` is flushed by the caller. Entries whose
  * content or attributes are lost become incomplete ones without them, and are
- * reported, with their paths below `path`. A directory without its attributes
- * keeps its entries. */
+ * reported, with their paths below `path`. */
 int transfer_entry(struct store *from, struct store *to, const char *path,
 		   const struct entry *e, transfer_lost *lost, void *arg,
 		   struct entry *ret, struct err *err);

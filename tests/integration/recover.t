@@ -291,11 +291,22 @@ for from in recovered repaired backup; do
 		;;
 	backup) set -- guard restore --from "$D" ;;
 	esac
+	gives 1 "a dry run ($from)" "$@" -n --at 4 --to "$T/files" "$P"
+	grep lost "$err" >"$T/dry"
 	gives 1 "the rest of a project is restored ($from)" \
 		"$@" -y --at 4 --to "$T/files" "$P"
+	is "$(cat "$T/dry")" "$(grep lost "$err")" \
+		"its dry run has said the same ($from)"
 	says "$err" "'project/.git' is skipped: its content is lost"
 	says "$err" "the attributes of 'project/src' are lost"
+	says "$err" "the attributes of 'project/notes.txt' are lost"
+	ok "it has its content ($from)" \
+		cmp "$T/whole/notes.txt" "$T/files/project/notes.txt"
 	ok "it lacks what is named ($from)" lacks "$T/whole" "$T/files/project"
+	gives 1 "a file that is named has its content, too ($from)" \
+		"$@" -y --at 4 --to "$T/files" "$P/notes.txt"
+	says "$err" "the attributes of 'notes.txt' are lost"
+	ok "it is the same ($from)" cmp "$T/whole/notes.txt" "$T/files/notes.txt"
 	gives 1 "a lost directory alone is not restored ($from)" \
 		"$@" -y --at 4 --to "$T/files" "$P/.git"
 	no "it is not created ($from)" test -e "$T/files/.git"
