@@ -29,7 +29,6 @@ static int list_kept(const struct manifest_place *place,
 
 	while (i-- > 0 && !complete) {
 		AUTO(manifest) struct manifest m = {0};
-		char name[MANIFEST_NAME_LEN];
 		int got = manifest_read(place, &n[i], &m, err);
 
 		if (got == 0 && !known && i + 1 < names->count &&
@@ -37,12 +36,9 @@ static int list_kept(const struct manifest_place *place,
 			got = fail(err, EIO, "the next manifest is missing");
 		if (got < 0 && (!known || got != -EBADMSG))
 			return err_context(err, "backup %" PRIu64, n[i].number);
-		manifest_file_name(&n[i], name);
-		names_add(ret, name);
-		for (k = 0; k < m.adds.count; k++) {
-			manifest_object_name(&m.adds.items[k], name);
-			names_add(ret, name);
-		}
+		names_add(ret, manifest_file_name(&n[i]));
+		for (k = 0; k < m.adds.count; k++)
+			names_add(ret, manifest_object_name(&m.adds.items[k]));
 		complete = m.complete && !manifest_has_twin(names, i);
 		known |= complete;
 		complete &= i <= first;

@@ -247,21 +247,17 @@ enum seal_kind manifest_seal_kind(const struct manifest_item *item)
 						: SEAL_META;
 }
 
-void manifest_object_name(const struct manifest_item *item,
-			  char ret[MANIFEST_NAME_LEN])
+const char *manifest_object_name(const struct manifest_item *item)
 {
-	(void)snprintf(ret, MANIFEST_NAME_LEN, "%s%s",
-		       item->kind == MANIFEST_ROOT ? "root-" : "",
-		       text_hex(item->object, SEAL_HASH_LEN));
+	return text_printf("%s%s", item->kind == MANIFEST_ROOT ? "root-" : "",
+			   text_hex(item->object, SEAL_HASH_LEN));
 }
 
 char *manifest_object_path(const struct manifest_place *place,
 			   const struct manifest_item *item)
 {
-	char name[MANIFEST_NAME_LEN];
-
-	manifest_object_name(item, name);
-	return manifest_path(place->space, manifest_seal_kind(item), name);
+	return manifest_path(place->space, manifest_seal_kind(item),
+			     manifest_object_name(item));
 }
 
 struct manifest_part manifest_next_part(const struct manifest_item *item,
@@ -281,23 +277,19 @@ struct manifest_part manifest_next_part(const struct manifest_item *item,
 	return part;
 }
 
-void manifest_file_name(const struct manifest_name *name,
-			char ret[MANIFEST_NAME_LEN])
+const char *manifest_file_name(const struct manifest_name *name)
 {
-	(void)snprintf(ret, MANIFEST_NAME_LEN, "%010" PRIu64 "-%s",
-		       name->number, text_hex(name->hash, SEAL_HASH_LEN));
+	return text_printf("%010" PRIu64 "-%s", name->number,
+			   text_hex(name->hash, SEAL_HASH_LEN));
 }
 
 static bool parse_file_name(const char *text, struct manifest_name *ret)
 {
 	const char *hash = strchr(text, '-');
-	char again[MANIFEST_NAME_LEN];
 
 	ret->number = strtoull(text, NULL, 10);
-	if (!hash || !text_unhex(ret->hash, hash + 1, SEAL_HASH_LEN))
-		return false;
-	manifest_file_name(ret, again);
-	return strcmp(again, text) == 0;
+	return hash && text_unhex(ret->hash, hash + 1, SEAL_HASH_LEN) &&
+	       strcmp(manifest_file_name(ret), text) == 0;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -348,13 +340,10 @@ int manifest_read(const struct manifest_place *place,
 {
 	AUTO(manifest) struct manifest m = {0};
 	AUTO(buf) struct buf content = {0};
-	char file[MANIFEST_NAME_LEN];
-	auto_free char *path = NULL;
-	auto_close int fd = -1;
+	auto_free char *path = manifest_path(place->space, SEAL_MANIFEST,
+					     manifest_file_name(name));
+	auto_close int fd = destination_read(place->destination, path, err);
 
-	manifest_file_name(name, file);
-	path = manifest_path(place->space, SEAL_MANIFEST, file);
-	fd = destination_read(place->destination, path, err);
 	if (fd < 0)
 		return fd;
 	/* The hash must be the name's: an older manifest under another name is
@@ -369,7 +358,8 @@ int manifest_read(const struct manifest_place *place,
 	}
 	if (m.number)
 		(void)fail(err, EBADMSG, "it is manifest %" PRIu64, m.number);
-	(void)err_context(err, "manifest %s", text_quote(file));
+	(void)err_context(err, "manifest %s",
+			  text_quote(manifest_file_name(name)));
 	return destination_explain(place->destination, err);
 }
 
@@ -413,7 +403,6 @@ int manifest_write(const struct manifest_place *place, const struct manifest *m,
 	AUTO(seal_writer) struct seal_writer *w = NULL;
 	AUTO(buf) struct buf content = {0};
 	struct manifest_name name = {.number = m->number};
-	char file[MANIFEST_NAME_LEN];
 	uint64_t len;
 
 	manifest_encode(m, &content);
@@ -426,8 +415,7 @@ int manifest_write(const struct manifest_place *place, const struct manifest *m,
 		(void)err_context(err, "write manifest %" PRIu64, m->number);
 		return destination_explain(d, err);
 	}
-	manifest_file_name(&name, file);
-	if (destination_publish(d, &f, file, err) < 0)
+	if (destination_publish(d, &f, manifest_file_name(&name), err) < 0)
 		return -err->num;
 	*ret = name;
 	return 0;

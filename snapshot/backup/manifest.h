@@ -115,15 +115,12 @@ int manifest_list(const struct manifest_place *place,
 bool manifest_has_twin(const struct manifest_names *names, size_t i);
 
 /* The kind of the file that has an item, its name and its path, and the name of
- * a manifest. */
-#define MANIFEST_NAME_LEN (2 * SEAL_HASH_LEN + 24)
+ * a manifest. Buffers of the names as in text_quote(). */
 enum seal_kind manifest_seal_kind(const struct manifest_item *item);
-void manifest_object_name(const struct manifest_item *item,
-			  char ret[MANIFEST_NAME_LEN]);
+const char *manifest_object_name(const struct manifest_item *item);
 char *manifest_object_path(const struct manifest_place *place,
 			   const struct manifest_item *item);
-void manifest_file_name(const struct manifest_name *name,
-			char ret[MANIFEST_NAME_LEN]);
+const char *manifest_file_name(const struct manifest_name *name);
 
 /* A part of an item of a pack: its place in the pack, and its length. */
 struct manifest_part {

@@ -261,9 +261,8 @@ static int drop_absent(struct push *p, struct err *err)
 			return -err->num;
 		for (i = 0; i < p->items.count; i++) {
 			const struct manifest_item *item = &p->items.items[i];
-			char name[MANIFEST_NAME_LEN];
+			const char *name = manifest_object_name(item);
 
-			manifest_object_name(item, name);
 			if (manifest_seal_kind(item) == kind &&
 			    (!dirlist_find(&list, name) ||
 			     buf_has(&damaged, name)))
@@ -750,7 +749,6 @@ static int send_file(struct push *p, struct outgoing *items, size_t count,
 	AUTO(seal_writer) struct seal_writer *w = NULL;
 	AUTO(manifest) struct manifest sent = {.number = 1};
 	unsigned char hash[SEAL_HASH_LEN];
-	char name[MANIFEST_NAME_LEN];
 	uint64_t offset = 0, len;
 	size_t i;
 
@@ -776,8 +774,8 @@ static int send_file(struct push *p, struct outgoing *items, size_t count,
 		manifest_items_add(&p->manifest.adds, &items[i].item);
 	}
 	manifest_items_sort(&sent.adds);
-	manifest_object_name(&items[0].item, name);
-	if (destination_publish(d, &f, name, err) < 0)
+	if (destination_publish(d, &f, manifest_object_name(&items[0].item),
+				err) < 0)
 		return -err->num;
 	p->ret->bytes += len;
 	p->ret->files++;

@@ -251,7 +251,7 @@ static void names_of_files_and_namespaces_are_strict(void **state)
 	unsigned char space[SEAL_SPACE_LEN], got[SEAL_SPACE_LEN];
 	struct manifest_item item = {.kind = MANIFEST_ROOT};
 	struct manifest_name name = {.number = 12345678901};
-	char text[MANIFEST_NAME_LEN];
+	const char *text;
 	auto_free char *path = NULL, *cut = NULL;
 	int i;
 
@@ -271,18 +271,18 @@ static void names_of_files_and_namespaces_are_strict(void **state)
 	cut[0] = 'A';
 	assert_false(manifest_space_parse(cut, got));
 
-	manifest_object_name(&item, text);
+	text = manifest_object_name(&item);
 	assert_memory_equal(text, "root-0000", 9);
 	item.kind = MANIFEST_TREES;
-	manifest_object_name(&item, text);
+	text = manifest_object_name(&item);
 	assert_int_equal(strlen(text), 64);
-	manifest_file_name(&name, text);
+	text = manifest_file_name(&name);
 	assert_memory_equal(text, "12345678901-0000", 16);
 	name.number = 5;
-	manifest_file_name(&name, text);
+	text = manifest_file_name(&name);
 	assert_memory_equal(text, "0000000005-0000", 15);
 	name.number = UINT64_MAX;
-	manifest_file_name(&name, text);
+	text = manifest_file_name(&name);
 	assert_int_equal(strlen(text), 20 + 1 + 64);
 }
 
@@ -358,21 +358,16 @@ static void put_chain(struct lab *lab)
 
 static void hide(struct lab *lab, const struct manifest_name *name)
 {
-	char text[MANIFEST_NAME_LEN];
-	auto_free char *path = NULL;
+	auto_free char *path = path_join(lab->dir, manifest_file_name(name));
 	struct err err;
 
-	manifest_file_name(name, text);
-	path = path_join(lab->dir, text);
 	ok(destination_delete(&lab->d, path, &err));
 }
 
 static char *path_of(struct lab *lab, const struct manifest_name *name)
 {
-	char text[MANIFEST_NAME_LEN];
-
-	manifest_file_name(name, text);
-	return mem_printf("%s/%s/%s", lab->box.path, lab->dir, text);
+	return mem_printf("%s/%s/%s", lab->box.path, lab->dir,
+			  manifest_file_name(name));
 }
 
 /* For a number in the chain that ends with the newest: "number: items; missing
@@ -617,7 +612,6 @@ static void other_files_beside_manifests_are_ignored(void **state)
 	struct lab *lab = *state;
 	auto_free char *dir = mem_printf("%s/%s", lab->box.path, lab->dir);
 	struct manifest_names all = {0};
-	char text[MANIFEST_NAME_LEN];
 	auto_free char *zeros = NULL;
 	struct err err;
 	size_t i;
@@ -629,8 +623,7 @@ static void other_files_beside_manifests_are_ignored(void **state)
 		assert_return_code(close(creat(path, 0600)), errno);
 	}
 	/* Another spelling of a number. */
-	manifest_file_name(&lab->names[6], text);
-	zeros = mem_printf("%s/0%s", dir, text);
+	zeros = mem_printf("%s/0%s", dir, manifest_file_name(&lab->names[6]));
 	assert_return_code(close(creat(zeros, 0600)), errno);
 	ok(manifest_list(&lab->place, &all, &err));
 	assert_int_equal(all.count, 6);
