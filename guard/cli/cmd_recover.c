@@ -11,6 +11,9 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/from_copy.h"
 
+/* The end of the name of a store that is being made, in the trash. */
+#define UNFINISHED "-recover"
+
 /* Removes an empty store, which a command such as guard restore has created.
  * -EEXIST: it has or had snapshots. */
 static int remove_empty_store(struct context *c, struct err *err)
@@ -97,30 +100,24 @@ static int choose_home(const struct from_copy *f, const char *into, char **ret,
 	return 0;
 }
 
-/* The name in the trash of the store that is being made. The store of a
- * killed call goes on with the time of now: old entries of the trash are
- * deleted. */
-static char *take_unfinished(const struct state *state, const char *suffix)
+/* Removes the unfinished stores of killed calls from the trash. */
+static int remove_unfinished(const struct state *state, struct err *err)
 {
-	auto_free char *name =
-		mem_printf("%" PRId64 "%s", timestamp_now().sec, suffix);
 	AUTO(dirlist) struct dirlist list = {0};
-	struct err ignored;
 	size_t i;
 
-	(void)dirlist_read(state->trash_fd, &list, &ignored);
-	for (i = 0; i < list.count; i++) {
-		const char *at = strchr(list.items[i].name, '-');
-
-		if (at && strcmp(at, suffix) == 0)
-			(void)renameat(state->trash_fd, list.items[i].name,
-				       state->trash_fd, name);
-	}
-	return TAKE(name);
+	if (dirlist_read(state->trash_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++)
+		if (path_ends(list.items[i].name, UNFINISHED) &&
+		    dirtree_remove(state->trash_fd, list.items[i].name, err) <
+			    0)
+			return -err->num;
+	return 0;
 }
 
 /* The store is made in the trash, so that no other command finds a part of
- * one; the same call after a crash continues there. */
+ * one, and a killed call leaves nothing for long. */
 static int recover_store(struct from_copy *f, const struct options *o,
 			 uint64_t *ret_faults, struct err *err)
 {
@@ -130,20 +127,14 @@ static int recover_store(struct from_copy *f, const struct options *o,
 		.fault = from_copy_fault,
 		.progress = progress_show_bytes,
 	};
-	auto_free char *space = manifest_space_path(s->space, SEAL_ROOT);
-	auto_free char *suffix =
-		mem_printf("-recover-%s-%" PRIu64, space, f->number);
-	auto_free char *name = take_unfinished(state, suffix);
+	auto_free char *name =
+		mem_printf("%" PRId64 UNFINISHED, timestamp_now().sec);
 	auto_free char *dir = mem_printf("%s/trash/%s", state->path, name);
-	auto_free char *format = path_join(dir, "FORMAT"), *home = NULL;
-	auto_free char *pins = NULL;
+	auto_free char *pins = mem_printf("%s/pins", name), *home = NULL;
 	int got;
 
-	if (choose_home(f, o->into, &home, err) < 0)
-		return -err->num;
-	/* Complete, but perhaps with some paths in the new home. */
-	if (access(format, F_OK) == 0 &&
-	    dirtree_remove(state->trash_fd, name, err) < 0)
+	if (choose_home(f, o->into, &home, err) < 0 ||
+	    remove_unfinished(state, err) < 0)
 		return -err->num;
 	progress_start("recover");
 	got = copy_unpack(f->copy, dir, &unpack, ret_faults, err);
@@ -159,7 +150,6 @@ static int recover_store(struct from_copy *f, const struct options *o,
 		return -err->num;
 	/* A directory that moves to another one must be writable. Pins are a
 	 * file of the state; a backup without pins has none. */
-	pins = mem_printf("%s/pins", name);
 	if (chmod(dir, 0700) < 0 ||
 	    (renameat(state->trash_fd, pins, state->fd, "pins") < 0 &&
 	     errno != ENOENT) ||

@@ -82,7 +82,7 @@ killed() {
 	done
 	[ -e "$M/store" ] || recover >"$T/said" 2>&1
 	ok "and after many kills ($1)" is_complete
-	is "$(find "$M/trash" -maxdepth 1 -name '*-recover-*')" '' \
+	is "$(find "$M/trash" -maxdepth 1 -name '*-recover')" '' \
 		"no remains stay ($1)"
 }
 
