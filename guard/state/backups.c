@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -204,17 +205,15 @@ int backups_read_keyfile(const struct destination *d, struct buf *ret,
 static int write_one_keyfile(struct destination *d, const char *name,
 			     const struct buf *bytes, struct err *err)
 {
-	struct atomic_file f = ATOMIC_FILE_NONE;
-	int got = destination_begin(d, "", &f, err);
+	AUTO(destination_file) struct atomic_file f = ATOMIC_FILE_NONE;
 
-	if (got == 0 && fd_write(f.fd, bytes->data, bytes->len) < 0) {
+	if (destination_begin(d, "", &f, err) < 0)
+		return -err->num;
+	if (fd_write(f.fd, bytes->data, bytes->len) < 0) {
 		(void)fail_errno(err, "write %s", name);
-		got = destination_explain(d, err);
+		return destination_explain(d, err);
 	}
-	if (got == 0)
-		got = destination_publish(d, &f, name, err);
-	destination_file_free(&f);
-	return got;
+	return destination_publish(d, &f, name, err);
 }
 
 int backups_write_keyfile(struct destination *d, const struct buf *bytes,
@@ -239,23 +238,25 @@ int backups_write_keyfile(struct destination *d, const struct buf *bytes,
 	return 0;
 }
 
-struct value {
-	const char *key, *value;
-};
-
-/* Sets values of the record, up to one without a key; NULL removes. Nothing is
- * written when all of them are there. */
-static int change_record(int dir, const struct value *values, struct err *err)
+/* Sets values of the record: pairs of a key and a value, NULL to remove the
+ * key, up to a key that is NULL. Nothing is written when all of them are there.
+ */
+__attribute__((sentinel)) static int change_record(int dir, struct err *err,
+						   ...)
 {
 	AUTO(record) struct record r = {0};
 	AUTO(buf) struct buf before = {0}, after = {0};
 	int got = record_load(dir, RECORD, RECORD_KIND, 1, &r, err);
+	const char *key;
+	va_list list;
 
 	if (got < 0 && got != -ENOENT && got != -EBADMSG)
 		return got;
 	record_encode(&r, RECORD_KIND, 1, &before);
-	for (; values->key; values++)
-		record_set(&r, values->key, values->value);
+	va_start(list, err);
+	while ((key = va_arg(list, const char *)))
+		record_set(&r, key, va_arg(list, const char *));
+	va_end(list);
 	record_encode(&r, RECORD_KIND, 1, &after);
 	return buf_same(&before, &after)
 		       ? 0
@@ -270,15 +271,8 @@ int backups_remember(const struct state *state, const struct destination *d,
 	unsigned char id[KEYFILE_ID_LEN], bytes[KEY_LEN];
 	AUTO(buf) struct buf keyfile = {0};
 	auto_free char *name = NULL;
-	auto_free char *digits = mem_printf("%" PRIu64, number);
 	auto_free char *text =
 		space ? manifest_space_path(space, SEAL_ROOT) : NULL;
-	const struct value values[] = {
-		{"path", d->path},
-		{space ? "space" : NULL, text},
-		{"number", digits},
-		{0},
-	};
 	auto_close int dir = -1;
 	int got;
 
@@ -300,20 +294,21 @@ int backups_remember(const struct state *state, const struct destination *d,
 		got = atomic_write(dir, KEY, bytes, KEY_LEN, 0400,
 				   ATOMIC_DURABLE, err);
 	explicit_bzero(bytes, KEY_LEN);
-	return got < 0 ? got : change_record(dir, values, err);
+	return got < 0 ? got
+		       : change_record(dir, err, "path", d->path,
+				       space ? "space" : NULL, text, "number",
+				       text_printf("%" PRIu64, number), NULL);
 }
 
 int backups_note_sheet(const struct state *state, struct backup *b,
 		       bool untried, struct err *err)
 {
 	auto_close int dir = backups_open_dir(state, b->id, err);
-	const struct value values[] = {
-		{"sheet", untried ? "untried" : NULL},
-		{0},
-	};
 
 	b->untried = untried;
-	return dir < 0 ? dir : change_record(dir, values, err);
+	return dir < 0 ? dir
+		       : change_record(dir, err, "sheet",
+				       untried ? "untried" : NULL, NULL);
 }
 
 int backups_forget(const struct state *state, const struct backups *b,
@@ -386,7 +381,6 @@ int backups_open(const struct backups *b, const char *path,
 void backups_note_failure(const struct state *state, const struct backup *b,
 			  const struct err *why)
 {
-	const struct value values[] = {{"failure", why->text}, {0}};
 	struct err ignored;
 	auto_close int dir = backups_open_dir(state, b->id, &ignored);
 	auto_close int lock =
@@ -394,7 +388,7 @@ void backups_note_failure(const struct state *state, const struct backup *b,
 
 	/* A backup that is running notes its own end. */
 	if (lock >= 0)
-		(void)change_record(dir, values, &ignored);
+		(void)change_record(dir, &ignored, "failure", why->text, NULL);
 }
 
 /* The paths of all files of the namespace, the newest manifest last. */
@@ -509,18 +503,12 @@ static int finish_backup(int dir, const struct destination *d,
 			 const char *command, const struct push_result *pushed,
 			 struct err *err)
 {
-	auto_free char *number = mem_printf("%" PRIu64, pushed->number);
 	auto_free char *space = manifest_space_path(pushed->space, SEAL_ROOT);
-	const struct value values[] = {
-		{"path", d->path},
-		{"space", space},
-		{"number", number},
-		{"failure", NULL},
-		{0},
-	};
 	auto_close int success = -1;
 
-	if (change_record(dir, values, err) < 0)
+	if (change_record(dir, err, "path", d->path, "space", space, "number",
+			  text_printf("%" PRIu64, pushed->number), "failure",
+			  NULL, NULL) < 0)
 		return -err->num;
 	if (command &&
 	    run_backup_command(dir, d, pushed->space, command, err) < 0)
