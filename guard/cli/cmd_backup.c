@@ -504,20 +504,24 @@ static int prune_destination(struct backup_command *x, struct err *err)
 	auto_close int local = backups_open_dir(&x->c->state, x->b->id, err);
 	unsigned long keep = x->o->keep_backups;
 	struct copy_prune_result r;
+	bool done;
 
-	if (local < 0 ||
-	    copy_prune(&x->d, x->b->space, keep, true, local, &r, err) < 0)
-		return -err->num;
-	report_backup_prune(x, &r, false);
-	if (x->o->dry_run || !r.backups)
-		return STATUS_OK;
-	if (!output_confirm(
-		    x->o->yes, "guard: delete them for good? The newest %s %s.",
-		    text_count(keep, "backup"), keep == 1 ? "stays" : "stay"))
-		return STATUS_REFUSED;
-	if (copy_prune(&x->d, x->b->space, keep, false, local, &r, err) < 0)
-		return -err->num;
-	report_backup_prune(x, &r, true);
+	for (done = false;; done = true) {
+		if (local < 0 || copy_prune(&x->d, x->b->space, keep, !done,
+					    local, &r, err) < 0)
+			return -err->num;
+		report_backup_prune(x, &r, done);
+		if (done)
+			break;
+		if (x->o->dry_run || !r.backups)
+			return STATUS_OK;
+		if (!output_confirm(x->o->yes,
+				    "guard: delete them for good? The newest "
+				    "%s %s.",
+				    text_count(keep, "backup"),
+				    keep == 1 ? "stays" : "stay"))
+			return STATUS_REFUSED;
+	}
 	state_log(&x->c->state, "backup-prune", "to", x->d.path, NULL);
 	return STATUS_OK;
 }

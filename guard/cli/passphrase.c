@@ -128,8 +128,8 @@ static int ask(const char *question, char **ret, struct err *err)
 			   "characters");
 }
 
-int passphrase_read(const char *file, const char *question, char **ret,
-		    struct err *err)
+static int read_secret(const char *file, const char *question, char **ret,
+		       struct err *err)
 {
 	return file ? read_file(file, ret, err) : ask(question, ret, err);
 }
@@ -139,7 +139,7 @@ int passphrase_choose(const char *file, const char *question, char **ret,
 {
 	AUTO(passphrase) char *first = NULL, *second = NULL;
 
-	if (passphrase_read(file, question, &first, err) < 0 ||
+	if (read_secret(file, question, &first, err) < 0 ||
 	    check_new_passphrase(first, err) < 0 ||
 	    (!file && ask("guard: the same again: ", &second, err) < 0))
 		return -err->num;
@@ -164,7 +164,7 @@ int passphrase_open_key(const char *file, struct destination *d,
 
 		if (tries)
 			output_warn("%s", err->text);
-		got = passphrase_read(
+		got = read_secret(
 			file,
 			text_printf("guard: passphrase, or words of the "
 				    "recovery sheet, for %s: ",

@@ -10,21 +10,18 @@
 #include "snapshot/backup/keyfile.h"
 
 /*
- * Reads a secret, never empty, for passphrase_free(). file: NULL for the
- * terminal, where `question` is printed. A signal that ends or stops guard
- * finds the terminal as it was; after SIGCONT the question is repeated.
- * -ENOTTY: there is no terminal; the text names --passphrase-file. -ECANCELED:
- * nothing was typed, or control characters.
+ * A new passphrase, never empty, for passphrase_free(), which is typed twice.
+ * file: NULL for the terminal, where `question` is printed. A signal that ends
+ * or stops guard finds the terminal as it was; after SIGCONT the question is
+ * repeated. -ENOTTY: there is no terminal; the text names --passphrase-file.
+ * -ECANCELED: nothing was typed, or control characters. -EINVAL: the two
+ * differ, or it is too short.
  */
-int passphrase_read(const char *file, const char *question, char **ret,
-		    struct err *err);
-/* The same for a new passphrase, which is typed twice. -EINVAL: the two
- * differ, or it is too short. */
 int passphrase_choose(const char *file, const char *question, char **ret,
 		      struct err *err);
 /* Sets the key of a destination, by the passphrase or the words of its recovery
  * sheet, with the content of its guard-copy. On a terminal three tries. Errors
- * as of passphrase_read() and keyfile_open(); -ENOENT: the content is empty. */
+ * as above and of keyfile_open(); -ENOENT: the content is empty. */
 int passphrase_open_key(const char *file, struct destination *d,
 			const struct buf *keyfile, struct err *err);
 /* Overwrites and frees it. */

@@ -392,7 +392,6 @@ static int find_place(struct push *p, struct err *err)
 	if (got < 0)
 		return got;
 	p->complete |= p->o->complete;
-	p->ret->new_space = !p->last.number;
 	return p->complete || fd_exists(p->local_fd, "damaged")
 		       ? drop_absent(p, err)
 		       : 0;

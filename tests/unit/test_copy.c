@@ -173,7 +173,6 @@ static void test_a_copy_has_all_snapshots(void **state)
 	some_files(box, 1);
 	some_files(box, 2);
 	r = push_now(box, "local");
-	assert_true(r.new_space);
 	assert_int_equal(r.number, 1);
 	assert_int_equal(r.snapshots, 2);
 	check_copy(box, 0);
@@ -352,7 +351,7 @@ static void test_dry_runs_and_second_kills_lose_no_namespace(void **state)
 		assert_true(buf_same(&before, &after));
 		some_files(box, 10 * n + 5);
 		(void)push_killed_at(box, 3 + n / 2 % 6, !(n % 2));
-		assert_false(push_now(box, "local").new_space);
+		assert_int_not_equal(push_now(box, "local").number, 1);
 		assert_int_equal(count_there(box, "/root-"), 2);
 	}
 	check_copy(box, 0);
@@ -389,14 +388,13 @@ static void test_a_lost_list_is_made_from_the_manifests(void **state)
 	lose(box, "local/list");
 	some_files(box, 3);
 	r = push_now(box, "local");
-	assert_false(r.new_space);
 	assert_int_equal(r.number, 3);
 	assert_int_equal(r.snapshots, 1);
 	check_copy(box, 0);
 	/* Damaged, too. */
 	flip(list, 20);
 	r = push_now(box, "local");
-	assert_false(r.new_space);
+	assert_int_not_equal(r.number, 1);
 	check_copy(box, 0);
 }
 
@@ -477,7 +475,6 @@ static void test_numbers_go_on_behind_hidden_manifests(void **state)
 	some_files(box, 4);
 	r = push_now(box, "local");
 	assert_int_equal(r.number, 4);
-	assert_false(r.new_space);
 	check_copy(box, 0);
 	hide(box, "hidden-", "0000000003");
 	some_files(box, 5);
@@ -507,15 +504,14 @@ static void test_clones_do_not_overwrite_each_other(void **state)
 	(void)push_now(box, "local");
 	assert_int_equal(system(command), 0);
 	some_files(box, 2);
-	assert_false(push_now(box, "local").new_space);
+	assert_int_not_equal(push_now(box, "local").number, 1);
 	some_files(box, 3);
 	r = push_now(box, "clone");
-	assert_true(r.new_space);
 	assert_int_equal(r.number, 1);
 	some_files(box, 4);
-	assert_false(push_now(box, "clone").new_space);
+	assert_int_not_equal(push_now(box, "clone").number, 1);
 	own = push_now(box, "local");
-	assert_false(own.new_space);
+	assert_int_not_equal(own.number, 1);
 	assert_int_equal(own.number, 3);
 	check_copy(box, 0);
 	check_copy(box, 1);
@@ -527,16 +523,16 @@ static void test_clones_do_not_overwrite_each_other(void **state)
 	 * one; and in neither when it does not know which is its own. */
 	lose(box, "local/list");
 	some_files(box, 5);
-	assert_false(push_now(box, "clone").new_space);
+	assert_int_not_equal(push_now(box, "clone").number, 1);
 	known_space = own.space;
 	r = push_now(box, "local");
 	known_space = NULL;
-	assert_false(r.new_space);
+	assert_int_not_equal(r.number, 1);
 	assert_int_equal(r.number, 4);
 	assert_memory_equal(r.space, own.space, SEAL_SPACE_LEN);
 	lose(box, "local/list");
 	some_files(box, 6);
-	assert_true(push_now(box, "local").new_space);
+	assert_int_equal(push_now(box, "local").number, 1);
 }
 
 static void prune_to(struct box *box, uint64_t last)
