@@ -255,12 +255,14 @@ static int verify_destination(struct context *c,
 	};
 	enum destination_promise promise;
 	const char *text;
-	struct err unknown;
+	struct err unknown, why;
 	int got;
 
 	if (from_copy_open(&f, c, o->operands[0], o->passphrase_file, err) < 0)
 		return -err->num;
 	progress_start("verify");
+	if (backups_check_keyfiles(&f.destination, &why) < 0)
+		print_backup_fault(&v, KEYFILE_NAME, "the key", why.text);
 	got = verify_machines(&f, &options, &sum, &damaged, err);
 	progress_end();
 	if (got < 0 || (damaged.count && send_again(&f, &damaged, err) < 0))

@@ -202,6 +202,18 @@ int backups_read_keyfile(const struct destination *d, struct buf *ret,
 	return -err->num;
 }
 
+int backups_check_keyfiles(const struct destination *d, struct err *err)
+{
+	unsigned char id[KEYFILE_ID_LEN];
+	AUTO(buf) struct buf bytes = {0};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keyfile_names); i++)
+		if (read_one_keyfile(d, keyfile_names[i], &bytes, id, err) < 0)
+			return -err->num;
+	return 0;
+}
+
 static int write_one_keyfile(struct destination *d, const char *name,
 			     const struct buf *bytes, struct err *err)
 {

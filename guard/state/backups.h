@@ -62,6 +62,8 @@ struct backup *backups_find_id(const struct backups *b,
 /* Reads guard-copy of a destination. -ENOENT: it has none. */
 int backups_read_keyfile(const struct destination *d, struct buf *ret,
 			 unsigned char ret_id[KEYFILE_ID_LEN], struct err *err);
+/* 0: guard-copy and its second copy are both intact. */
+int backups_check_keyfiles(const struct destination *d, struct err *err);
 /* Writes those of guard-copy and its second copy that are missing or
  * damaged. */
 int backups_write_keyfile(struct destination *d, const struct buf *bytes,

@@ -274,9 +274,12 @@ chmod u+w "$usb"/guard-copy*
 rm "$usb/guard-copy"
 echo damaged >"$usb/guard-copy.2"
 change lost
+gives 1 'verify misses it, though this machine has the key' guard verify "$usb"
+says "$out" "damaged  'guard-copy': "
 gives 0 'a backup without guard-copy' guard backup "$usb"
 ok 'writes it again' cmp "$T/guard-copy" "$usb/guard-copy"
 ok 'and its second copy' cmp "$T/guard-copy" "$usb/guard-copy.2"
+gives 0 'verify has both' guard verify "$usb"
 chmod u+w "$state/backups/$id/key"
 printf 'damaged' | dd of="$state/backups/$id/key" bs=1 seek=3 conv=notrunc \
 	2>"$T/said"
