@@ -227,7 +227,7 @@ says "$err" 'plain:'
 gives 0 'verify DIR reads all bytes' guard verify --read-data "$D"
 pack=$(sent p 2)
 chmod u+w "$pack"
-printf 'X' | dd of="$pack" bs=1 seek=2500000 conv=notrunc status=none
+printf 'XXXX' | dd of="$pack" bs=1 seek=2500000 conv=notrunc status=none
 gives 0 'a changed byte is not seen by the sizes' guard verify "$D"
 gives 1 'verify --read-data sees a changed byte' \
 	guard verify --read-data "$D"
