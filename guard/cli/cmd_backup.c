@@ -67,7 +67,7 @@ static int check_new_destination(const struct state *state, const char *path,
 		       : 0;
 }
 
-/* With --json the words are in the object, too. */
+/* With --json on stderr: a secret is in no JSON. */
 static int print_sheet(const struct backup_command *x,
 		       const unsigned char id[KEYFILE_ID_LEN], struct err *err)
 {
@@ -239,8 +239,6 @@ static json_t *add_object(struct backup_command *x, const char *path, bool done)
 	if (x->b)
 		jsonout_text(object, "id", text_hex(x->b->id, KEYFILE_ID_LEN));
 	jsonout_bool(object, "done", done);
-	if (*x->words)
-		jsonout_text(object, "words", x->words);
 	jsonout_add(x->array, object);
 	return object;
 }

@@ -106,6 +106,11 @@ says "$err" 'backup 1 in'
 silent "$out" words
 gives 0 'and so does the passphrase' env GUARD_HOME="$T/state3" \
 	guard verify "$usb" --passphrase-file "$pass"
+mkdir "$T/json"
+gives 0 'a new destination with --json' \
+	other backup --json "$T/json" --passphrase-file "$pass"
+is "$(sheet "$err" | wc -w)" 9 'the sheet is on standard error'
+silent "$out" words
 
 # --- a destination with a key that takes no time ---
 guard backup --forget "$usb" 2>"$T/said"
@@ -151,7 +156,7 @@ done
 guard snapshot -q >"$out"
 pack=$(find "$state/store/packs" -size +900k -newer random300000)
 ok 'a pack has both files' chmod u+w "$pack"
-printf X | dd of="$pack" bs=1 seek=200000 conv=notrunc status=none
+printf XXXX | dd of="$pack" bs=1 seek=200000 conv=notrunc status=none
 guard backup -q
 gives 0 'repair stores the damaged object again' guard repair -y
 says "$err" '1 damaged pack replaced'
