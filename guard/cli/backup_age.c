@@ -43,12 +43,17 @@ int backup_age_load(const struct state *state, struct backups *ret,
 		    struct err *err)
 {
 	AUTO(settings) struct settings settings = {0};
-	struct err ignored;
+	struct err ignored, why;
 	char **name;
+	size_t i;
 
 	if (backups_load(state, ret, err) < 0)
 		return -err->num;
-	(void)settings_load(state, &settings, &ignored);
+	/* No backup begins without them. */
+	if (settings_load(state, &settings, &why) < 0)
+		for (i = 0; i < ret->count; i++)
+			if (!ret->items[i].failure)
+				ret->items[i].failure = mem_strdup(why.text);
 	for (name = settings.backups; name && *name; name++) {
 		auto_free char *path = path_resolve(*name, &ignored);
 

@@ -16,7 +16,8 @@ const char *backup_age_text(const struct backup *b);
  */
 bool backup_age_is_late(const struct backup *b);
 /* As backups_load(), with those directories of the settings where no backup was
- * made: they have a path alone. Errors of the settings are ignored. */
+ * made: they have a path alone. An error of the settings is a failure of each.
+ */
 int backup_age_load(const struct state *state, struct backups *ret,
 		    struct err *err);
 /* All of them as a list of objects, and of their paths. */
