@@ -597,6 +597,23 @@ static void backup_command_free(struct backup_command *x)
 	backups_free(&x->known);
 }
 
+/* A line for another directory, as after a typing error, is never used. */
+static void warn_of_unused_commands(const struct backup_command *x)
+{
+	size_t i;
+
+	for (i = 0; i < x->settings.backup_commands.count; i++) {
+		const char *dir = x->settings.backup_commands.items[i].dir;
+		struct err ignored;
+		auto_free char *path = path_resolve(dir, &ignored);
+
+		if (*dir && !(path && backups_find(&x->known, path)))
+			output_warn("backup-command %s: it is no destination "
+				    "of backups, and the command is not used",
+				    text_quote(dir));
+	}
+}
+
 int cmd_backup(const struct options *o, struct context *c, struct err *err)
 {
 	AUTO(backup_command)
@@ -613,6 +630,7 @@ int cmd_backup(const struct options *o, struct context *c, struct err *err)
 		return -err->num;
 	x.array = o->json ? json_array() : NULL;
 	got = run_backup_verb(&x, path, err);
+	warn_of_unused_commands(&x);
 	if (x.array && (got >= 0 || json_array_size(x.array)))
 		jsonstream_print_list("guard.backup/1", "destinations",
 				      TAKE(x.array));

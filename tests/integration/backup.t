@@ -373,7 +373,16 @@ guard backup -q
 echo "backup-command = sh $T/carry" >"$state/config"
 change nine
 gives 0 'after a backup without the command' guard backup
+silent "$err" 'no destination'
 is "$(head -n 1 "$T/carried")" guard-copy 'the list has all files again'
+
+{
+	echo "backup-command $usb/ = sh $T/carry"
+	echo "backup-command $usb.typo = sh $T/carry"
+} >"$state/config"
+gives 0 'a line for a directory without backups' guard backup
+is "$(grep -c 'no destination' "$err")" 1 'is named'
+says "$err" "backup-command '$usb.typo': it is no destination"
 
 # A command that does not end.
 mkfifo "$T/began" "$T/gate"
@@ -461,6 +470,12 @@ touch -d '16 minutes ago' "$state/last-backup"
 gives 0 'the next one' guard run -q -- true
 settle
 is "$(record failure)" '' 'works'
+
+cp "$state/config" "$T/config"
+echo 'keep-dayly = 3' >>"$state/config"
+guard status >"$out"
+says "$out" "in '$usb'; the last one failed: $state/config: line"
+cat "$T/config" >"$state/config"
 
 # --- a run sees neither destination, nor key, nor command ---
 echo "backup-command = sh $T/carry" >>"$state/config"
