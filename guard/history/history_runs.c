@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/vec.h"
 #include "guard/history/run_timeline.h"
+#include "guard/state/report.h"
 #include "overlay/session_list.h"
 #include "snapshot/tree/catalog.h"
 
@@ -219,10 +220,14 @@ int history_runs_add(struct history *h, struct context *c, struct err *err)
 	}
 	for (i = 0; h->timelines && h->timelines[i]; i++) {
 		AUTO(run_timeline) struct run_timeline run = {0};
-		struct err ignored;
+		struct err why;
+		int got = run_timeline_open(c, h->timelines[i], &run, &why);
 
-		if (run_timeline_open(c, h->timelines[i], &run, &ignored) > 0)
+		if (got > 0)
 			add_run(h, c->store, &run);
+		else if (got < 0)
+			report_warning("versions are missing below: %s",
+				       why.text);
 	}
 	if (h->count == count)
 		return 0;

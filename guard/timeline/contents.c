@@ -156,8 +156,7 @@ static int read_file(struct contents *c, const char *name, struct buf *to,
 	int got = tree_lookup(c->store, &c->stored.root, name, &e, err);
 
 	if (got == 0 || (got > 0 && !S_ISREG(e.mode)))
-		return fail(err, EBADMSG, "the timeline of run %s has no %s",
-			    c->stored.run_id, name);
+		return fail(err, EBADMSG, "it has no %s", name);
 	return got < 0 ? got : content_append(c->store, &e.content, to, err);
 }
 
@@ -184,10 +183,9 @@ static int load_stored(struct contents *c, struct err *err)
 		free(c->roots.items[0].path);
 		c->roots.items[0].path = mem_strdup(c->stored.root_path);
 	}
-	return dec_end(&d)
-		       ? 0
-		       : fail(err, EBADMSG, "the timeline of run %s is damaged",
-			      c->stored.run_id);
+	return dec_end(&d) ? 0
+			   : fail(err, EBADMSG,
+				  "its " CONTENTS_ROOTS " is damaged");
 }
 
 int contents_open_stored(struct contents **ret, struct store *store,
@@ -196,12 +194,15 @@ int contents_open_stored(struct contents **ret, struct store *store,
 	struct contents *c = new_contents(store);
 	int got = load_states(c, run_id, err);
 
-	if (got == 0)
-		got = c->stored.seq ? load_stored(c, err)
-				    : fail(err, ENOENT,
-					   "no versions of the time during "
-					   "run %s are kept",
-					   run_id);
+	if (got == 0 && !c->stored.seq) {
+		got = fail(err, ENOENT,
+			   "no versions of the time during run %s are kept",
+			   run_id);
+	} else if (got == 0 && load_stored(c, err) < 0) {
+		/* ENOENT would mean a run without a timeline. */
+		err->num = EBADMSG;
+		got = err_context(err, "the timeline of run %s", run_id);
+	}
 	if (got < 0)
 		contents_close(&c);
 	else

@@ -338,6 +338,15 @@ truncate -s 100 "$T"/copies/*/p/*
 gives 1 'a damaged backup' guard restore --from "$T/copies" --at "$old@first" a.c
 says "$err" 'guard: in the backup, which ends with snapshot'
 silent "$err" 'guard repair'
+gives 0 'the log of a path in it' guard log --from "$T/copies" a.c
+grep 'versions are missing below: the timeline of run' "$err" >"$T/missing"
+is "$(grep -o "run $old: " "$T/missing")" "run $old: " 'names the run'
+GUARD_HOME=$T/part guard recover --passphrase-file "$T/pass" "$T/copies" \
+	>"$T/said" 2>&1
+gives 0 'the log of a path in a damaged store' \
+	env GUARD_HOME="$T/part" guard log a.c
+is "$(grep -c 'the timeline of run' "$err")" "$(wc -l <"$T/missing")" \
+	'says the same'
 
 # --- a live run ---
 mkfifo "$T/go"
