@@ -18,6 +18,7 @@
 #include "base/text.h"
 
 #define TEMP_MARK ".tmp-"
+#define TEMP_RANDOM 8 /* bytes, in hex digits behind it */
 #define TEMP_AGE (24 * 60 * 60) /* seconds */
 #define FILE_MODE 0444
 #define CREATE_FLAGS (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
@@ -144,9 +145,13 @@ static int make_dir(const struct destination *d, const char *dir,
 
 /* --- writing --- */
 
+/* Only guard's own: the directory may have other files of the user. */
 static bool is_temp(const char *name)
 {
-	return strstr(name, TEMP_MARK);
+	unsigned char random[TEMP_RANDOM];
+
+	return strncmp(name, TEMP_MARK, strlen(TEMP_MARK)) == 0 &&
+	       text_unhex(random, name + strlen(TEMP_MARK), sizeof(random));
 }
 
 /* Killed processes leave such files. A younger one may be another machine's, in
@@ -175,7 +180,7 @@ static void remove_old_temps(int dir_fd)
 static int create_file(struct destination *d, int dir_fd, const char *dir,
 		       char **ret_temp)
 {
-	unsigned char random[8];
+	unsigned char random[TEMP_RANDOM];
 	int fd = d->no_renames
 			 ? memfd_create("guard-backup", MFD_CLOEXEC)
 			 : openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC,
