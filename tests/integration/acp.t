@@ -108,10 +108,12 @@ gives 0 'a command without pipes' \
 	guard exec opted -- sh -c "echo 'import \"fs/promises\"'" </dev/null
 is "$(cat "$out")" 'import "fs/promises"' 'writes what it likes'
 ready=$T/ready
-mkfifo "$ready"
+# The end of the editor's output would end the agent.
+mkfifo "$ready" "$T/editor"
+exec 8<>"$T/editor"
 for option in --acp --quiet; do
 	guard run -q $option --name live -- sh -c 'echo >made3.txt; echo; sleep 60' \
-		>"$ready" 2>/dev/null &
+		<&8 >"$ready" 2>/dev/null &
 	pid=$!
 	read -r _ <"$ready"
 	gives 0 "an adapter in a live run with $option" \

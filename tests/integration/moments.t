@@ -4,14 +4,16 @@
 # shellcheck disable=SC2317 # functions are called through gives
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
+# shellcheck source=tests/lib/told.sh
+. "${0%/*}/../lib/told.sh"
 
 timeline=/opt/guard/build/tests/timeline/write
 TZ=UTC
 export TZ
 
-# begin NAME DIR: a run that has ended, without a timeline; its directory is
+# past NAME SCRIPT: a run that has ended, without a timeline; its directory is
 # $rundir, its id $id.
-begin() {
+past() {
 	guard run -q --name "$1" --versions 0 --cow "$HOME/side" -- sh -c "$2" ||
 		flunk "the run $1"
 	rundir=
@@ -32,7 +34,7 @@ git init -q .
 seq 1 3 >a.c
 echo x >d/x
 echo y >'d/y@2x'
-begin fix 'echo end >a.c; rm -r d; echo new >new'
+past fix 'echo end >a.c; rm -r d; echo new >new'
 begun=$(at '02 14:03:00')
 $timeline "$rundir" <<E || flunk 'the timeline is written'
 $begun.0 begin boot
@@ -236,7 +238,7 @@ gives 0 'the log of a path in a backup' guard log --from "$T/copies" a.c
 is "$(cat "$out")" "$(guard log a.c)" 'has the versions during the run'
 gives 0 'the log of a run in a backup' elsewhere guard log "$old"
 is "$(cat "$out")" "$(guard log "$old")" 'has its groups'
-begin fix 'echo again >a.c'
+past fix 'echo again >a.c'
 $timeline "$rundir" <<E || flunk 'the timeline is written'
 $(at '05 09:00:00').0 begin boot
 +3 file 0 a.c 644 again\n
@@ -259,7 +261,7 @@ gives 0 'and its log' guard log "$old"
 says "$out" 'first: fix the test'
 
 # --- marks of one second, with colons, and with the texts of moments ---
-begin marks 'echo m >a.c'
+past marks 'echo m >a.c'
 $timeline "$rundir" <<E || flunk 'the timeline is written'
 $(at '06 09:00:00').0 begin boot
 +1 file 0 a.c 644 one\n
@@ -292,11 +294,16 @@ M 2026-01-06T09:00:01.000,\
 not held: what came later: guard was stopped, or --versions 0," 'has each change under its mark'
 
 # --- a run of today ---
-guard run -q --name real -- sh -c '
-echo one >a.c; sleep 0.4
-: >a.c; sleep 0.4
-rm -r d; guard mark gone; sleep 0.4
-echo end >a.c; sleep 0.3'
+begin --name real
+tell 'echo one >a.c'
+held a.c
+# For less time it would be the first half of a write.
+tell ': >a.c; sleep 0.4'
+held a.c
+tell 'rm -r d; guard mark gone'
+tell 'echo end >a.c'
+held a.c
+end
 gives 0 'a real run' guard diff --name-status real@gone
 is "$(cat "$out")" 'M	a.c' 'has moments'
 gives 0 'a real run' guard diff --name-status real@start real@gone
@@ -309,7 +316,10 @@ gives 0 'du' guard du
 says "$out" '  versions   during runs, until they are in the store'
 
 # --- a run that went on without versions ---
-guard run -q --name late -- sh -c 'echo one >a.c; sleep 0.4'
+begin --name late
+tell 'echo one >a.c'
+held a.c
+end
 guard run -q --continue=late --versions 0 -- sh -c 'echo two >a.c'
 gives 0 'its end' guard show late@end:a.c
 is "$(cat "$out")" two 'is its result'
@@ -349,16 +359,16 @@ is "$(grep -c 'the timeline of run' "$err")" "$(wc -l <"$T/missing")" \
 	'says the same'
 
 # --- a live run ---
-mkfifo "$T/go"
-guard run -q --name live -- sh -c 'echo one >a.c; sleep 0.4; echo two >a.c
-	guard mark two; sleep 0.3; read -r line' <"$T/go" 2>"$T/live.err" &
-exec 5>"$T/go"
-until guard log live 2>/dev/null | grep -q ' two$'; do kill -0 $! || break; done
+begin --name live
+tell 'echo one >a.c'
+held a.c
+tell 'echo two >a.c; guard mark two'
+held a.c
+until guard log live 2>/dev/null | grep -q ' two$'; do kill -0 $run || break; done
 gives 0 'a moment of a live run' guard show live@start:a.c
 gives 0 'a standing file of a live run' guard show live@now:a.c
 is "$(cat "$out")" two 'is read'
 gives 0 'the changes' guard diff --name-status live@start live@now
 is "$(cat "$out")" 'M	a.c' 'until now'
-exec 5>&-
-wait
+end
 finish

@@ -3,6 +3,8 @@
 # of entry, all of it or some paths, and undo and redo go back and forth.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
+# shellcheck source=tests/lib/told.sh
+. "${0%/*}/../lib/told.sh"
 
 stopat=/opt/guard/build/tests/lib/stopat
 [ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
@@ -228,8 +230,12 @@ wait "$guard"
 
 # --- a run that deletes all of its work ---
 
-gives 0 'a run makes a file and deletes it' \
-	guard run -- sh -c 'echo made >work; sleep 0.5; rm work'
+begin
+tell 'echo made >work'
+held work
+tell 'rm work'
+end
+cp "$T/run.err" "$err"
 says "$err" 'changed nothing'
 log=$(sed -n 's/.* are kept: guard log //p' "$err")
 gives 0 'its end names the log' guard log "$log"

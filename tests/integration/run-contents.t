@@ -4,38 +4,26 @@
 # users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
+# shellcheck source=tests/lib/told.sh
+. "${0%/*}/../lib/told.sh"
 
 check=/opt/guard/build/tests/timeline/check
 
-# rewrite [COMMAND]: a run that waits after each line until its files are held.
+# rewrite [COMMAND]: a run that waits after each line until its file is held.
 # COMMAND is executed when it has a spool.
 rewrite() {
-	mkfifo "$T/go"
-	# shellcheck disable=SC2016 # the run's own
-	guard run -q -- sh -c 'while read -r line; do
-		eval "$line"
-	done' <"$T/go" 2>"$T/run.err" &
-	run=$!
-	exec 5>"$T/go"
-	rm "$T/go"
-	rundir=
+	begin
+	rundir=$told
 	until [ -d "$rundir/timeline/spool" ]; do
 		kill -0 $run || return 1
-		rundir=$(echo "$state"/runs/*-*)
 		sleep 0.02
 	done
 	"${1:-:}"
 	while read -r file line; do
-		echo "$line" >&5
-		[ "$file" = - ] || until inode=$(stat -c %i "$rundir/upper/$file" \
-			2>/dev/null) && grep -q "LEASE .*:$inode " /proc/locks
-		do
-			kill -0 $run || return 1
-			sleep 0.02
-		done
+		tell "$line"
+		[ "$file" = - ] || held "$file"
 	done
-	exec 5>&-
-	wait $run
+	end
 }
 
 # has RUN-DIR TEXT: the content of a record, wherever it is stored.
@@ -129,8 +117,8 @@ ok 'and the one at the end' has "$rundir" 5
 # in the trash.
 # shellcheck disable=SC2317 # called by rewrite
 hold_imports() {
-	exec 6>"$rundir/timeline/lock"
-	flock 6
+	exec 7>"$rundir/timeline/lock"
+	flock 7
 }
 # shows NAME: all of the run can be read
 shows() {
@@ -151,7 +139,7 @@ run_id=${rundir##*/}
 gives 0 'a discard while the versions are stored' guard discard -q -y "$run_id"
 no 'they are not in the store yet' rmdir "$state"/trash/*-"$run_id"/timeline/spool
 shows 'the trash has them'
-flock -u 6
+flock -u 7
 settle
 ok 'then they are in the store' rmdir "$state"/trash/*-"$run_id"/timeline/spool
 rm -r "$state"/trash/*-"$run_id"

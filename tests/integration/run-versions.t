@@ -3,50 +3,15 @@
 # kept, whatever the run does with it later.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
+# shellcheck source=tests/lib/told.sh
+. "${0%/*}/../lib/told.sh"
 
 check=/opt/guard/build/tests/timeline/check
 destroyer=/opt/guard/build/tests/lib/destroyer
 
-# tell SCRIPT: the run executes one line.
-under=
-begin() {
-	rm -f "$T/go" "$T/done"
-	mkfifo "$T/go" "$T/done"
-	# shellcheck disable=SC2016 # the run's own
-	$under guard run -q "$@" -- sh -c 'while read -r line; do
-		eval "$line"
-		echo done
-	done' <"$T/go" >"$T/done" 2>"$T/run.err" &
-	run=$!
-	exec 5>"$T/go" 6<"$T/done"
-}
-
-tell() {
-	echo "$1" >&5
-	read -r said <&6
-	[ "$said" = "done" ] || flunk "the run executes: $1"
-}
-
-end() {
-	exec 5>&- 6<&-
-	wait $run
-	settle
-}
-
 # the directory of the pending run
 run_dir() {
 	echo "$state"/runs/*-*
-}
-
-# held PATH...: waits until the worker holds these files of the layer.
-held() {
-	for path; do
-		until inode=$(stat -c %i "$(run_dir)/upper/$path") &&
-			grep -q "LEASE .*:$inode " /proc/locks; do
-			kill -0 $run || return 1
-		sleep 0.02
-		done
-	done
 }
 
 live_worker() {
@@ -85,6 +50,7 @@ tell 'echo OVER 1<>over; : >trunc; echo x >x; mv x moved; rm rm'
 tell 'echo more >>append; mv a c; rm -r c; rm text; rm -r folder; mkdir folder'
 tell 'rm gone; chmod 600 keep/other; ln -s nowhere link; mkfifo fifo'
 end
+settle
 kept 'an overwritten content is kept' over
 kept 'a truncated content is kept' trunc
 kept 'a replaced content is kept' moved
@@ -104,6 +70,7 @@ tell 'echo second >second'
 held second
 tell 'rm second; echo third >third; mv append append2'
 end
+settle
 kept 'a content of the continued run is kept' second
 kept 'the contents of the first part are still there' over
 agrees 'the timeline of a continued run ends with the layer'
@@ -137,6 +104,7 @@ tell 'echo four >four'
 held four
 tell 'rm four'
 end
+settle
 kept 'a killed worker is replaced: overwritten' one
 kept 'a killed worker is replaced: deleted' two
 kept 'a stopped worker is replaced' four
@@ -163,6 +131,7 @@ held a
 tell 'rm a; echo two >a'
 tell 'mv d e; rm b; echo three >e/c'
 end
+settle
 kept 'the content of a hard link is kept' one
 agrees 'the timeline with hard links ends with the layer'
 guard discard -q -y
@@ -176,6 +145,7 @@ tell "echo \$(seq 1 200) | tr ' ' '/' | xargs mkdir -p; echo ok >ok"
 held ok
 tell 'rm ok sparse; rm -r 1'
 end
+settle
 kept 'directories swapped with links, FIFOs and deep ones do not stop it' ok
 agrees 'the timeline of a hostile layer ends with the layer'
 guard discard -q -y
@@ -209,6 +179,7 @@ is "$(ls "$(run_dir)/timeline/spool")" '' \
 	'more files than one process may have open are held, not copied'
 tell 'rm f1; echo over 1<>f150; truncate -s 0 f299; mv f298 f300; sleep 0.1'
 end
+settle
 for content in 1 150 299 300; do
 	kept "and kept: $content" $content
 done
