@@ -23,7 +23,6 @@ struct backup_command {
 	json_t *array; /* of destinations; NULL: no --json */
 	/* Of the present destination. */
 	struct destination d;
-	struct buf keyfile;
 	struct backup *b; /* in known */
 	char words[KEYFILE_WORDS_LEN]; /* of a new recovery sheet, or "" */
 	const char *promise; /* NULL: the destination is not new */
@@ -32,7 +31,6 @@ struct backup_command {
 static void close_destination(struct backup_command *x)
 {
 	destination_free(&x->d);
-	buf_free(&x->keyfile);
 	x->b = NULL;
 	x->words[0] = '\0';
 	x->promise = NULL;
@@ -42,7 +40,7 @@ static int open_destination(struct backup_command *x, const char *path,
 			    struct err *err)
 {
 	close_destination(x);
-	return backups_open(&x->known, path, &x->d, &x->keyfile, &x->b, err);
+	return backups_open(&x->known, path, &x->d, &x->b, err);
 }
 
 static int check_new_destination(const struct state *state, const char *path,
@@ -68,8 +66,7 @@ static int check_new_destination(const struct state *state, const char *path,
 }
 
 /* With --json on stderr: a secret is in no JSON. */
-static int print_sheet(const struct backup_command *x,
-		       const unsigned char id[KEYFILE_ID_LEN], struct err *err)
+static int print_sheet(const struct backup_command *x, struct err *err)
 {
 	FILE *to = x->array ? output_stderr() : stdout;
 
@@ -83,8 +80,8 @@ static int print_sheet(const struct backup_command *x,
 		"them on paper,\naway from this machine. The number of the "
 		"newest backup beside them shows\nlater whether newer "
 		"backups are missing.\n",
-		text_quote(x->d.path), x->words, text_hex(id, KEYFILE_ID_LEN),
-		text_time(timestamp_now()));
+		text_quote(x->d.path), x->words,
+		text_hex(x->d.id, KEYFILE_ID_LEN), text_time(timestamp_now()));
 	return fflush(to) == 0 ? 0
 			       : fail(err, EIO,
 				      "the recovery sheet cannot be printed "
@@ -102,7 +99,6 @@ static int make_keyfile(struct backup_command *x, struct err *err)
 			    text_quote(x->d.path));
 	AUTO(passphrase) char *passphrase = NULL;
 	AUTO(buf) struct buf bytes = {0};
-	unsigned char id[KEYFILE_ID_LEN];
 	enum destination_promise promise;
 	struct err why;
 	int got;
@@ -110,18 +106,19 @@ static int make_keyfile(struct backup_command *x, struct err *err)
 	if (passphrase_choose(x->o->passphrase_file, question, &passphrase,
 			      err) < 0 ||
 	    destination_try(&x->d, &promise, err) < 0 ||
-	    keyfile_make(passphrase, id, x->d.key, x->words, &bytes, err) < 0)
+	    keyfile_make(passphrase, x->d.id, x->d.key, x->words, &bytes, err) <
+		    0)
 		return -err->num;
 	x->promise = from_copy_promise_text(promise);
-	if (print_sheet(x, id, err) < 0)
+	if (print_sheet(x, err) < 0)
 		return -err->num;
 	got = backups_write_keyfile(&x->d, &bytes, err);
-	if (backups_read_keyfile(&x->d, &x->keyfile, id, &why) < 0) {
+	if (backups_read_keyfile(&x->d, &why) < 0) {
 		if (got == 0)
 			*err = why;
 		return err_context(err, "the recovery sheet above is void");
 	}
-	if (got == 0 && !buf_same(&x->keyfile, &bytes))
+	if (got == 0 && !buf_same(&x->d.keyfile, &bytes))
 		return fail(err, EIO,
 			    "%s/" KEYFILE_NAME
 			    " has other bytes than were written",
@@ -169,19 +166,16 @@ static int change_path(struct backup_command *x, struct err *err)
 /* A destination without a key on this machine. */
 static int add_destination(struct backup_command *x, struct err *err)
 {
-	unsigned char id[KEYFILE_ID_LEN];
-
 	if (check_new_destination(&x->c->state, x->d.path, err) < 0 ||
-	    (x->keyfile.len ? passphrase_open_key(x->o->passphrase_file, &x->d,
-						  &x->keyfile, err)
-			    : make_keyfile(x, err)) < 0 ||
-	    backups_remember(&x->c->state, &x->d, NULL, 0, err) < 0 ||
-	    keyfile_read_id(&x->keyfile, id, err) < 0)
+	    (x->d.keyfile.len
+		     ? passphrase_open_key(x->o->passphrase_file, &x->d, err)
+		     : make_keyfile(x, err)) < 0 ||
+	    backups_remember(&x->c->state, &x->d, NULL, 0, err) < 0)
 		return -err->num;
 	backups_free(&x->known);
 	if (backups_load(&x->c->state, &x->known, err) < 0)
 		return -err->num;
-	x->b = backups_find_id(&x->known, id);
+	x->b = backups_find_id(&x->known, x->d.id);
 	if (!x->b)
 		return fail(err, EIO, "the key was not stored");
 	return *x->words ? backups_note_sheet(&x->c->state, x->b, true, err)
@@ -209,7 +203,7 @@ static int try_sheet(struct backup_command *x, struct err *err)
 				     text_shell(x->d.path));
 			return 1;
 		}
-		if (keyfile_open(&x->keyfile, line, true, key, &why) == 0) {
+		if (keyfile_open(&x->d.keyfile, line, true, key, &why) == 0) {
 			output_print("the recovery sheet opens the backups");
 			return x->b && x->b->untried
 				       ? backups_note_sheet(&x->c->state, x->b,
@@ -224,7 +218,7 @@ static int sheet(struct backup_command *x, const char *path, struct err *err)
 {
 	if (open_destination(x, path, err) < 0)
 		return -err->num;
-	if (!x->keyfile.len)
+	if (!x->d.keyfile.len)
 		return fail(err, ENOENT,
 			    "%s has no backup: there is no file " KEYFILE_NAME,
 			    text_quote(x->d.path));
@@ -343,16 +337,14 @@ static int send_and_report(struct backup_command *x, struct err *err)
 static int check_copied(const struct backup_command *x, struct err *err)
 {
 	AUTO(destination) struct destination first = DESTINATION_NONE;
-	AUTO(buf) struct buf keyfile = {0};
-	unsigned char id[KEYFILE_ID_LEN];
 	struct err ignored;
 
 	return strcmp(x->b->path, x->d.path) != 0 &&
 			       destination_open(x->b->path, &first, &ignored) ==
 				       0 &&
-			       backups_read_keyfile(&first, &keyfile, id,
-						    &ignored) == 0 &&
-			       memcmp(id, x->b->id, sizeof(id)) == 0 &&
+			       backups_read_keyfile(&first, &ignored) == 0 &&
+			       memcmp(first.id, x->b->id, KEYFILE_ID_LEN) ==
+				       0 &&
 			       !is_one_place(first.fd, x->d.fd, true)
 		       ? fail(err, EEXIST,
 			      "%s is a copy of the destination %s: begin the "
@@ -381,8 +373,7 @@ static int back_up_there(struct backup_command *x, const char *path,
 	if (x->b && check_copied(x, err) < 0)
 		return -err->num;
 	if (x->b && x->o->passphrase_file)
-		got = passphrase_open_key(x->o->passphrase_file, &x->d,
-					  &x->keyfile, err);
+		got = passphrase_open_key(x->o->passphrase_file, &x->d, err);
 	else
 		got = x->b ? 0 : add_destination(x, err);
 	if (got == 0)
@@ -437,11 +428,10 @@ static int back_up_all(struct backup_command *x, struct err *err)
 /* Whether the destination has files that only the key in the state opens. */
 static bool is_key_unique(struct backup_command *x, const char *path)
 {
-	unsigned char id[KEYFILE_ID_LEN];
 	struct err ignored;
 
 	return open_destination(x, path, &ignored) == 0 && x->b &&
-	       backups_read_keyfile(&x->d, &x->keyfile, id, &ignored) < 0;
+	       backups_read_keyfile(&x->d, &ignored) < 0;
 }
 
 static int forget(struct backup_command *x, const char *path, struct err *err)
@@ -540,8 +530,7 @@ static int prune(struct backup_command *x, const char *path, struct err *err)
 		return fail(err, ENOTTY,
 			    "--prune deletes backups, so it needs a terminal; "
 			    "-n shows what it would delete");
-	if (passphrase_open_key(x->o->passphrase_file, &x->d, &x->keyfile,
-				err) < 0 ||
+	if (passphrase_open_key(x->o->passphrase_file, &x->d, err) < 0 ||
 	    context_store(x->c, STORE_READ, err) < 0)
 		return -err->num;
 	/* Later backups may need parts of packs that only old ones have. Where

@@ -34,7 +34,6 @@ int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 		   const char *passphrase_file, struct err *err)
 {
 	auto_free char *path = path_resolve(dir, err);
-	AUTO(buf) struct buf keyfile = {0};
 	auto_close int local = -1;
 	struct err ignored;
 	int got;
@@ -43,12 +42,10 @@ int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 	if (path && access(path, F_OK) < 0)
 		return fail_errno(err, "%s", text_quote(path));
 	if (!path || backups_load(&c->state, &f->known, err) < 0 ||
-	    backups_open(&f->known, path, &f->destination, &keyfile, &f->own,
-			 err) < 0)
+	    backups_open(&f->known, path, &f->destination, &f->own, err) < 0)
 		return -err->num;
 	if ((!f->own || passphrase_file) &&
-	    passphrase_open_key(passphrase_file, &f->destination, &keyfile,
-				err) < 0)
+	    passphrase_open_key(passphrase_file, &f->destination, err) < 0)
 		return -err->num;
 	got = copy_list(&f->destination, &f->sources, err);
 	if (got == -ENOENT && f->own && f->own->number)

@@ -151,11 +151,11 @@ int passphrase_choose(const char *file, const char *question, char **ret,
 }
 
 int passphrase_open_key(const char *file, struct destination *d,
-			const struct buf *keyfile, struct err *err)
+			struct err *err)
 {
 	int got, tries = 0;
 
-	if (!keyfile->len)
+	if (!d->keyfile.len)
 		return fail(err, ENOENT,
 			    "%s has no backup: there is no file " KEYFILE_NAME,
 			    text_quote(d->path));
@@ -172,7 +172,7 @@ int passphrase_open_key(const char *file, struct destination *d,
 			&secret, err);
 		if (got < 0)
 			return got;
-		got = keyfile_open(keyfile, secret, false, d->key, err);
+		got = keyfile_open(&d->keyfile, secret, false, d->key, err);
 	} while ((got == -EACCES || got == -EINVAL) && !file &&
 		 ++tries < TRIES);
 	return got < 0 ? err_context(err, "%s", text_quote(d->path)) : 0;

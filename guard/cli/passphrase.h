@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 #include "snapshot/backup/destination.h"
-#include "snapshot/backup/keyfile.h"
 
 /*
  * A new passphrase, never empty, for passphrase_free(), which is typed twice.
@@ -20,10 +19,10 @@
 int passphrase_choose(const char *file, const char *question, char **ret,
 		      struct err *err);
 /* Sets the key of a destination, by the passphrase or the words of its recovery
- * sheet, with the content of its guard-copy. On a terminal three tries. Errors
+ * sheet, which its guard-copy has. On a terminal three tries. Errors
  * as above and of keyfile_open(); -ENOENT: the content is empty. */
 int passphrase_open_key(const char *file, struct destination *d,
-			const struct buf *keyfile, struct err *err);
+			struct err *err);
 /* Overwrites and frees it. */
 void passphrase_free(char **secret);
 

@@ -181,16 +181,15 @@ static int read_one_keyfile(const struct destination *d, const char *name,
 		       : 0;
 }
 
-int backups_read_keyfile(const struct destination *d, struct buf *ret,
-			 unsigned char ret_id[KEYFILE_ID_LEN], struct err *err)
+int backups_read_keyfile(struct destination *d, struct err *err)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(keyfile_names); i++) {
 		struct err why;
 
-		if (read_one_keyfile(d, keyfile_names[i], ret, ret_id, &why) ==
-		    0)
+		if (read_one_keyfile(d, keyfile_names[i], &d->keyfile, d->id,
+				     &why) == 0)
 			return 0;
 		/* The first one may be missing, and the second one damaged. */
 		if (i == 0 || err->num == ENOENT)
@@ -198,7 +197,7 @@ int backups_read_keyfile(const struct destination *d, struct buf *ret,
 		if (why.num == EPROTO)
 			break;
 	}
-	buf_clear(ret);
+	buf_clear(&d->keyfile);
 	return -err->num;
 }
 
@@ -280,28 +279,24 @@ int backups_remember(const struct state *state, const struct destination *d,
 		     const unsigned char *space, uint64_t number,
 		     struct err *err)
 {
-	unsigned char id[KEYFILE_ID_LEN], bytes[KEY_LEN];
-	AUTO(buf) struct buf keyfile = {0};
-	auto_free char *name = NULL;
+	unsigned char bytes[KEY_LEN];
+	auto_free char *name = backup_dir_name(d->id);
 	auto_free char *text =
 		space ? manifest_space_path(space, SEAL_ROOT) : NULL;
 	auto_close int dir = -1;
 	int got;
 
-	if (backups_read_keyfile(d, &keyfile, id, err) < 0)
-		return -err->num;
-	name = backup_dir_name(id);
 	(void)mkdirat(state->fd, BACKUPS, 0700);
 	(void)mkdirat(state->fd, name, 0700);
-	dir = backups_open_dir(state, id, err);
+	dir = backups_open_dir(state, d->id, err);
 	if (dir < 0)
 		return dir;
 	if (space)
 		(void)unlinkat(dir, SUCCESS, 0);
 	memcpy(bytes, d->key, SEAL_KEY_LEN);
 	put_le(bytes + SEAL_KEY_LEN, hash_check(d->key, SEAL_KEY_LEN), 8);
-	got = atomic_write(dir, KEYFILE_NAME, keyfile.data, keyfile.len, 0400,
-			   ATOMIC_DURABLE, err);
+	got = atomic_write(dir, KEYFILE_NAME, d->keyfile.data, d->keyfile.len,
+			   0400, ATOMIC_DURABLE, err);
 	if (got == 0)
 		got = atomic_write(dir, KEY, bytes, KEY_LEN, 0400,
 				   ATOMIC_DURABLE, err);
@@ -360,25 +355,27 @@ static struct backup *find_by_files(const struct backups *b,
 }
 
 int backups_open(const struct backups *b, const char *path,
-		 struct destination *ret_destination, struct buf *ret_keyfile,
-		 struct backup **ret, struct err *err)
+		 struct destination *ret_destination, struct backup **ret,
+		 struct err *err)
 {
-	unsigned char id[KEYFILE_ID_LEN];
 	int got;
 
 	if (destination_open(path, ret_destination, err) < 0 ||
 	    seal_init(err) < 0)
 		return -err->num;
 	*ret = NULL;
-	got = backups_read_keyfile(ret_destination, ret_keyfile, id, err);
+	got = backups_read_keyfile(ret_destination, err);
 	if (got == 0)
-		*ret = backups_find_id(b, id);
+		*ret = backups_find_id(b, ret_destination->id);
 	else if (got == -ENOENT || got == -EBADMSG)
 		*ret = find_by_files(b, ret_destination);
 	if (*ret && got < 0)
-		buf_add(ret_keyfile, (*ret)->keyfile.data, (*ret)->keyfile.len);
-	if (*ret)
+		buf_add(&ret_destination->keyfile, (*ret)->keyfile.data,
+			(*ret)->keyfile.len);
+	if (*ret) {
+		memcpy(ret_destination->id, (*ret)->id, KEYFILE_ID_LEN);
 		memcpy(ret_destination->key, (*ret)->key, SEAL_KEY_LEN);
+	}
 	if (*ret || got == 0)
 		return 0;
 	if (got == -ENOENT && backups_find(b, path))
@@ -560,8 +557,8 @@ int backups_send(const struct state *state, struct backup *b,
 	if (lock < 0)
 		return lock;
 	/* guard-copy may have been lost there. */
-	if (!o->dry_run && b->keyfile.len)
-		got = backups_write_keyfile(d, &b->keyfile, err);
+	if (!o->dry_run)
+		got = backups_write_keyfile(d, &d->keyfile, err);
 	if (got == 0)
 		got = push_store(store, d, dir, &options, ret, err);
 	if (got < 0 || o->dry_run)

@@ -59,9 +59,8 @@ struct backup *backups_find(const struct backups *b, const char *path);
 struct backup *backups_find_id(const struct backups *b,
 			       const unsigned char id[KEYFILE_ID_LEN]);
 
-/* Reads guard-copy of a destination. -ENOENT: it has none. */
-int backups_read_keyfile(const struct destination *d, struct buf *ret,
-			 unsigned char ret_id[KEYFILE_ID_LEN], struct err *err);
+/* Reads guard-copy of a destination, into it. -ENOENT: it has none. */
+int backups_read_keyfile(struct destination *d, struct err *err);
 /* 0: guard-copy and its second copy are both intact. */
 int backups_check_keyfiles(const struct destination *d, struct err *err);
 /* Writes those of guard-copy and its second copy that are missing or
@@ -87,14 +86,14 @@ int backups_open_dir(const struct state *state,
 		     const unsigned char id[KEYFILE_ID_LEN], struct err *err);
 
 /* Opens the destination of the path that is there now, with seal_init() done:
- * *ret is an item of b, whose key the destination gets; NULL: none of these,
- * with the content of its guard-copy in ret_keyfile, or none. A known one
- * without a readable guard-copy is found by its files, with the content of
- * guard-copy from the state. -ENODEV: the path is known, but none of its files
- * is there: a disk that is not mounted. */
+ * *ret is an item of b, whose key and id the destination gets; NULL: none of
+ * these, with the content of its guard-copy, or none. A known one without a
+ * readable guard-copy is found by its files, with the content of guard-copy
+ * from the state. -ENODEV: the path is known, but none of its files is there: a
+ * disk that is not mounted. */
 int backups_open(const struct backups *b, const char *path,
-		 struct destination *ret_destination, struct buf *ret_keyfile,
-		 struct backup **ret, struct err *err);
+		 struct destination *ret_destination, struct backup **ret,
+		 struct err *err);
 /*
  * Sends what the destination lacks, then runs `command` (NULL: none) by
  * /bin/sh, with the paths of new files on its stdin. Success is recorded, with

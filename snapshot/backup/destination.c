@@ -112,6 +112,7 @@ void destination_free(struct destination *d)
 {
 	fd_close(&d->fd);
 	free(d->path);
+	buf_free(&d->keyfile);
 	mem_list_free(&d->swept);
 	explicit_bzero(d->key, sizeof(d->key));
 	*d = (struct destination)DESTINATION_NONE;

@@ -27,13 +27,15 @@
 #include "base/atomic.h"
 #include "base/dirtree.h"
 #include "base/mem.h"
-#include "snapshot/backup/seal.h"
+#include "snapshot/backup/keyfile.h"
 
 struct destination {
 	char *path; /* absolute */
 	int fd;
-	unsigned char key[SEAL_KEY_LEN]; /* of its sealed files; set by the
-					    caller of destination_open() */
+	/* Set by the caller of destination_open(): the content of guard-copy,
+	 * the id in it, and the key of all sealed files. */
+	struct buf keyfile;
+	unsigned char id[KEYFILE_ID_LEN], key[SEAL_KEY_LEN];
 	bool no_renames; /* files are written under their names at once; found
 			    by the first file */
 	bool has_backups; /* a prune could delete some of this machine; set by
