@@ -1,6 +1,5 @@
 #include "guard/state/backups.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -417,7 +416,7 @@ static int list_all_paths(const struct destination *d,
 		if (destination_list(d, dir, &list, err) < 0)
 			return -err->num;
 		for (i = 0; i < list.count; i++)
-			if (list.items[i].type == DT_REG)
+			if (destination_is_hashed(list.items[i].name))
 				*VEC_ADD(to) =
 					path_join(dir, list.items[i].name);
 	}

@@ -305,20 +305,11 @@ int destination_read(const struct destination *d, const char *path,
 int destination_list(const struct destination *d, const char *dir,
 		     struct dirlist *ret, struct err *err)
 {
-	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = open_dir(d, dir, err);
-	size_t i, count = 0;
 
-	if (fd < 0 && fd != -ENOENT)
-		return destination_explain(d, err);
-	if (fd >= 0 && dirlist_read(fd, &list, err) < 0)
-		return destination_explain(d, err);
-	for (i = 0; i < list.count; i++)
-		if (!is_temp(list.items[i].name))
-			list.items[count++] = list.items[i];
-	list.count = count;
-	*ret = TAKE(list);
-	return 0;
+	return fd == -ENOENT || (fd >= 0 && dirlist_read(fd, ret, err) == 0)
+		       ? 0
+		       : destination_explain(d, err);
 }
 
 int destination_delete(const struct destination *d, const char *path,

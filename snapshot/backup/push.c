@@ -1,6 +1,5 @@
 #include "snapshot/backup/push.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -372,9 +372,13 @@ change eight
 guard backup -q
 echo "backup-command = sh $T/carry" >"$state/config"
 change nine
+temp=$usb/$(record space)/p/.tmp-0123456789abcdef
+: >"$temp"
 gives 0 'after a backup without the command' guard backup
 silent "$err" 'no destination'
 is "$(head -n 1 "$T/carried")" guard-copy 'the list has all files again'
+silent "$T/carried" '.tmp-'
+rm "$temp"
 
 {
 	echo "backup-command $usb/ = sh $T/carry"
