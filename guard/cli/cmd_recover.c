@@ -137,7 +137,7 @@ static int recover_store(struct from_copy *f, const struct options *o,
 	    remove_unfinished(state, err) < 0)
 		return -err->num;
 	progress_start("recover");
-	got = copy_unpack(f->copy, dir, &unpack, ret_faults, err);
+	got = copy_unpack(&f->copy, dir, &unpack, ret_faults, err);
 	progress_end();
 	if (got < 0)
 		return got;

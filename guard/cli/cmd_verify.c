@@ -176,8 +176,7 @@ static int verify_machine(struct from_copy *f, const struct copy_source *s,
 			  const struct copy_options *o,
 			  struct copy_verify_result *sum, struct err *err)
 {
-	AUTO(copy) struct copy_store *copy = NULL;
-	struct copy_verify_result r = {0};
+	AUTO(copy) struct copy_store copy = {0};
 	auto_free char *name = from_copy_name(f, s);
 	int got = copy_open(&f->destination, s, 0, &copy, err);
 
@@ -185,13 +184,7 @@ static int verify_machine(struct from_copy *f, const struct copy_source *s,
 		o->fault(o->arg, name, "the newest backup", err->text);
 		return 0;
 	}
-	if (got < 0 || copy_verify(copy, o, &r, err) < 0)
-		return -err->num;
-	sum->files += r.files;
-	sum->bytes += r.bytes;
-	sum->snapshots += r.snapshots;
-	sum->packs += r.packs;
-	return 0;
+	return got < 0 || copy_verify(&copy, o, sum, err) < 0 ? -err->num : 0;
 }
 
 /* Checks the newest backup of each machine, and whether this machine made newer

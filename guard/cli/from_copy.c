@@ -203,7 +203,7 @@ static int fetch_runs(struct from_copy *f, const char *run, const char *path,
 				tree_add(&wanted, &t.entries[k]);
 	}
 	return wanted.count
-		       ? copy_fetch(f->copy, f->view.state.store_path, store,
+		       ? copy_fetch(&f->copy, f->view.state.store_path, store,
 				    wanted.entries, wanted.count, err)
 		       : 0;
 }
@@ -236,7 +236,7 @@ int from_copy_view(struct from_copy *f, struct context *c,
 	    (state->runs_fd = fd_open_dir(state->fd, "runs")) < 0)
 		return fail_errno(err, "create %s", text_quote(state->path));
 	progress_start("read");
-	got = copy_unpack(f->copy, state->store_path, &unpack, &faults, err);
+	got = copy_unpack(&f->copy, state->store_path, &unpack, &faults, err);
 	progress_end();
 	f->view.project = mem_strdup(c->project);
 	/* As run_timeline_open() wants it. */
@@ -282,7 +282,7 @@ static int import_path(struct import *x, const char *path, bool above,
 	if (above) {
 		e.content = (struct oid){0};
 		e.flags |= ENTRY_INCOMPLETE;
-	} else if (copy_fetch(f->copy, f->view.state.store_path, from, &e, 1,
+	} else if (copy_fetch(&f->copy, f->view.state.store_path, from, &e, 1,
 			      err) < 0) {
 		return -err->num;
 	}

@@ -30,7 +30,7 @@ struct from_copy {
 	struct manifest_name last; /* of this machine; number 0: unknown */
 	const struct copy_source *source; /* the chosen one */
 	uint64_t number; /* the chosen backup */
-	struct copy_store *copy;
+	struct copy_store copy;
 	char *name; /* the view's directory in the trash, or NULL */
 	struct context view;
 };

@@ -26,12 +26,6 @@
 /* So many faults, and no more missing numbers are reported. */
 #define FAULTS_MAX 1000
 
-struct copy_store {
-	struct manifest_place place;
-	struct manifest_state state;
-	struct manifest_names names; /* all manifests there */
-};
-
 /* --- finding --- */
 
 void copy_sources_free(struct copy_sources *s)
@@ -144,29 +138,22 @@ int copy_list(struct destination *d, struct copy_sources *ret, struct err *err)
 
 /* --- opening --- */
 
-void copy_free(struct copy_store **c)
+void copy_free(struct copy_store *c)
 {
-	if (!*c)
-		return;
-	manifest_state_free(&(*c)->state);
-	manifest_names_free(&(*c)->names);
-	free(*c);
-	*c = NULL;
+	manifest_state_free(&c->state);
+	manifest_names_free(&c->names);
 }
 
 int copy_open(struct destination *d, const struct copy_source *source,
-	      uint64_t number, struct copy_store **ret, struct err *err)
+	      uint64_t number, struct copy_store *ret, struct err *err)
 {
-	AUTO(copy) struct copy_store *c = mem_zalloc(sizeof(*c));
-
-	c->place = (struct manifest_place){.destination = d};
-	memcpy(c->place.space, source->space, SEAL_SPACE_LEN);
-	if (manifest_list(&c->place, &c->names, err) < 0 ||
-	    manifest_load(&c->place, &c->names, &source->newest, number,
-			  &c->state, err) < 0)
-		return -err->num;
-	*ret = TAKE(c);
-	return 0;
+	ret->place.destination = d;
+	memcpy(ret->place.space, source->space, SEAL_SPACE_LEN);
+	return manifest_list(&ret->place, &ret->names, err) < 0
+		       ? -err->num
+		       : manifest_load(&ret->place, &ret->names,
+				       &source->newest, number, &ret->state,
+				       err);
 }
 
 /* --- work on the files of a copy --- */
@@ -180,7 +167,7 @@ struct work {
 	unsigned char *bytes; /* MANIFEST_PART_LEN */
 	struct copy_verify_result result; /* of copy_verify() */
 	/* For a store that is made. */
-	int dir_fd, packs_fd, snaps_fd;
+	int dir_fd;
 	struct buf root;
 	struct names cut; /* packs whose records are damaged */
 };
@@ -193,8 +180,6 @@ static struct work begin_work(struct copy_store *c,
 		.o = o,
 		.bytes = mem_alloc(MANIFEST_PART_LEN),
 		.dir_fd = -1,
-		.packs_fd = -1,
-		.snaps_fd = -1,
 	};
 }
 
@@ -203,8 +188,6 @@ static void work_free(struct work *w)
 	VEC_FREE(&w->items);
 	free(w->bytes);
 	fd_close(&w->dir_fd);
-	fd_close(&w->packs_fd);
-	fd_close(&w->snaps_fd);
 	if (w->root.data)
 		explicit_bzero(w->root.data, w->root.len);
 	buf_free(&w->root);
@@ -327,18 +310,25 @@ static bool is_good_name(const struct manifest_item *item)
 	return path_ends(item->name, ".gpk");
 }
 
+/* The path of an item in the new store; to free. */
+static char *target_path(const struct manifest_item *item)
+{
+	return path_join(item->kind == MANIFEST_SNAPSHOT ? "snaps"
+			 : item->kind == MANIFEST_FILE	 ? ""
+							 : "packs",
+			 item->name);
+}
+
 static int open_target(const struct work *w, const struct manifest_item *item)
 {
-	int dir_fd = item->kind == MANIFEST_SNAPSHOT ? w->snaps_fd
-		     : item->kind == MANIFEST_FILE   ? w->dir_fd
-						     : w->packs_fd;
+	auto_free char *path = target_path(item);
 	int fd;
 
 	/* The records of its pack, or an earlier call, may have made it. */
-	(void)!fchmodat(dir_fd, item->name, 0600, 0);
-	fd = openat(dir_fd, item->name,
+	(void)!fchmodat(w->dir_fd, path, 0600, 0);
+	fd = openat(w->dir_fd, path,
 		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
-			    (dir_fd == w->packs_fd ? 0 : O_TRUNC),
+			    (item->kind <= MANIFEST_TREES ? 0 : O_TRUNC),
 		    0400);
 	if (fd >= 0 && fchmod(fd, 0400) < 0)
 		fd_close(&fd);
@@ -449,14 +439,9 @@ static int make_dirs(struct work *w, const char *dir, struct err *err)
 	if (fd_exists(w->dir_fd, "FORMAT"))
 		return fail(err, EEXIST, "%s is a store already",
 			    text_quote(dir));
-	if (store_dir_make_subdirs(w->dir_fd, err) < 0 ||
-	    store_dir_set_modes(w->dir_fd, 0700, err) < 0)
-		return -err->num;
-	w->packs_fd = store_dir_open_subdir(w->dir_fd, "packs", err);
-	if (w->packs_fd < 0)
-		return w->packs_fd;
-	w->snaps_fd = store_dir_open_subdir(w->dir_fd, "snaps", err);
-	return w->snaps_fd < 0 ? w->snaps_fd : 0;
+	return store_dir_make_subdirs(w->dir_fd, err) < 0
+		       ? -err->num
+		       : store_dir_set_modes(w->dir_fd, 0700, err);
 }
 
 /* The number behind which the next snapshot is counted, then FORMAT, with
@@ -561,10 +546,7 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 	size_t i;
 
 	w.dir_fd = store_dir_open_subdir(AT_FDCWD, dir, err);
-	if (w.dir_fd < 0)
-		return w.dir_fd;
-	w.packs_fd = store_dir_open_subdir(w.dir_fd, "packs", err);
-	if (w.packs_fd < 0 || inventory_load(s, &inv, err) < 0)
+	if (w.dir_fd < 0 || inventory_load(s, &inv, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++)
 		if (reach_check(&inv, &entries[i], note_lost, &lost, err) < 0)
@@ -578,11 +560,14 @@ int copy_fetch(struct copy_store *c, const char *dir, struct store *s,
 	}
 	/* A pack whose index is lost does not exist so far, and may have any
 	 * object. */
-	for (i = 0; lost && i < all->count; i++)
+	for (i = 0; lost && i < all->count; i++) {
+		auto_free char *path = target_path(&all->items[i]);
+
 		if (all->items[i].kind == MANIFEST_RECORDS &&
-		    !fd_exists(w.packs_fd, all->items[i].name))
+		    !fd_exists(w.dir_fd, path))
 			want_item(&w, &all->items[i]);
-	if (lost && fchmod(w.packs_fd, 0700) < 0)
+	}
+	if (lost && fchmodat(w.dir_fd, "packs", 0700, 0) < 0)
 		return fail_errno(err, "open packs in %s", text_quote(dir));
 	return each_file(&w, unpack_file, err);
 }
@@ -663,11 +648,12 @@ static void report_others(struct work *w)
 }
 
 int copy_verify(struct copy_store *c, const struct copy_options *o,
-		struct copy_verify_result *ret, struct err *err)
+		struct copy_verify_result *sum, struct err *err)
 {
 	AUTO(work) struct work w = begin_work(c, o);
 	size_t i;
 
+	w.result = *sum;
 	for (i = 0; i < c->state.items.count; i++) {
 		const struct manifest_item *item = &c->state.items.items[i];
 
@@ -680,6 +666,6 @@ int copy_verify(struct copy_store *c, const struct copy_options *o,
 	report_others(&w);
 	if (each_file(&w, verify_file, err) < 0)
 		return -err->num;
-	*ret = w.result;
+	*sum = w.result;
 	return w.faults != 0;
 }

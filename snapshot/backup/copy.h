@@ -31,12 +31,17 @@ void copy_sources_free(struct copy_sources *s);
 /* -ENOENT: there is no backup. */
 int copy_list(struct destination *d, struct copy_sources *ret, struct err *err);
 
-struct copy_store;
+struct copy_store {
+	struct manifest_place place;
+	struct manifest_state state;
+	struct manifest_names names; /* all manifests there */
+};
+
 /* Opens the newest backup of a source, or that of the number. -ENOENT. The
  * destination is borrowed until copy_free(). */
 int copy_open(struct destination *d, const struct copy_source *source,
-	      uint64_t number, struct copy_store **ret, struct err *err);
-void copy_free(struct copy_store **c);
+	      uint64_t number, struct copy_store *ret, struct err *err);
+void copy_free(struct copy_store *c);
 /* Damage: object is the path of a file below the destination, what names the
  * pack or snapshot. Missing manifests are damage, too: what only they added is
  * unknown. */
@@ -69,8 +74,9 @@ struct copy_verify_result {
 };
 
 /* The chain, presence and sizes; at 100 percent also the manifests of all
- * backups that are there. 0: intact, 1: damaged. */
+ * backups that are there. What was checked is added to *sum. 0: intact, 1:
+ * damaged. */
 int copy_verify(struct copy_store *c, const struct copy_options *o,
-		struct copy_verify_result *ret, struct err *err);
+		struct copy_verify_result *sum, struct err *err);
 
 #endif

@@ -81,7 +81,7 @@ static uint64_t unpack(struct box *box, size_t n, bool lazy, struct box *ret,
 	auto_free char *dir = sub(box, "there");
 	AUTO(destination) struct destination d = DESTINATION_NONE;
 	AUTO(copy_sources) struct copy_sources sources = {0};
-	AUTO(copy) struct copy_store *c = NULL;
+	AUTO(copy) struct copy_store c = {0};
 	struct copy_options o = {
 		.lazy = lazy,
 		.fault = faults ? note_damage : NULL,
@@ -98,7 +98,7 @@ static uint64_t unpack(struct box *box, size_t n, bool lazy, struct box *ret,
 	ok(copy_list(&d, &sources, &err));
 	assert_true(n < sources.count);
 	ok(copy_open(&d, &sources.items[n], 0, &c, &err));
-	if (copy_unpack(c, ret->store_root_fd, &o, &count, &err) < 0)
+	if (copy_unpack(&c, ret->store_root_fd, &o, &count, &err) < 0)
 		fail_msg("unpack: %s", err.text);
 	return count;
 }
@@ -696,20 +696,20 @@ static int verify_copy(struct box *box, bool read_data, struct buf *faults)
 	auto_free char *there = sub(box, "there");
 	AUTO(destination) struct destination d = DESTINATION_NONE;
 	AUTO(copy_sources) struct copy_sources sources = {0};
-	AUTO(copy) struct copy_store *c = NULL;
+	AUTO(copy) struct copy_store c = {0};
 	struct copy_options o = {
 		.read_percentage = read_data ? 100 : 0,
 		.fault = note_damage,
 		.arg = faults,
 	};
-	struct copy_verify_result r;
+	struct copy_verify_result r = {0};
 	struct err err;
 	int got;
 
 	ok(open_there(there, &d, &err));
 	ok(copy_list(&d, &sources, &err));
 	ok(copy_open(&d, &sources.items[0], 0, &c, &err));
-	got = copy_verify(c, &o, &r, &err);
+	got = copy_verify(&c, &o, &r, &err);
 	assert_true(got >= 0);
 	return got;
 }
@@ -1012,7 +1012,7 @@ static void test_a_lazy_copy_reads_what_an_entry_needs(void **state)
 	auto_free char *there = sub(box, "there");
 	AUTO(destination) struct destination d = DESTINATION_NONE;
 	AUTO(copy_sources) struct copy_sources sources = {0};
-	AUTO(copy) struct copy_store *c = NULL;
+	AUTO(copy) struct copy_store c = {0};
 	AUTO(store) struct store *s = NULL;
 	AUTO(snapshot) struct snapshot snap = {0};
 	AUTO(entry) struct entry e = {0}, copied = {0};
@@ -1035,7 +1035,7 @@ static void test_a_lazy_copy_reads_what_an_entry_needs(void **state)
 	ok(open_there(there, &d, &err));
 	ok(copy_list(&d, &sources, &err));
 	ok(copy_open(&d, &sources.items[0], 0, &c, &err));
-	ok(copy_fetch(c, new.store_root_fd, s, &e, 1, &err));
+	ok(copy_fetch(&c, new.store_root_fd, s, &e, 1, &err));
 	buf_clear(&want);
 	ok(describe(args, "a", &e, &err));
 	ok(transfer_entry(s, box->store, "a", &e, NULL, NULL, &copied, &err));
@@ -1076,7 +1076,7 @@ static void test_a_lazy_copy_has_all_that_a_recovery_has(void **state)
 	auto_free char *there = sub(box, "there");
 	AUTO(destination) struct destination d = DESTINATION_NONE;
 	AUTO(copy_sources) struct copy_sources sources = {0};
-	AUTO(copy) struct copy_store *c = NULL;
+	AUTO(copy) struct copy_store c = {0};
 	uint64_t bytes;
 	size_t i, k, recovered = 0;
 	struct err err;
@@ -1114,8 +1114,9 @@ static void test_a_lazy_copy_has_all_that_a_recovery_has(void **state)
 			AUTO(buf) struct buf is = {0};
 
 			if (whole[k]) {
-				assert_true(describe_file(
-					&new, 1 + k / 3, names[k % 3], c, &is));
+				assert_true(describe_file(&new, 1 + k / 3,
+							  names[k % 3], &c,
+							  &is));
 				assert_true(buf_same(&want[k], &is));
 			}
 			buf_free(&want[k]);
