@@ -58,7 +58,8 @@ int backup_age_load(const struct state *state, struct backups *ret,
 		auto_free char *path = path_resolve(*name, &ignored);
 
 		if (path && !backups_find(ret, path))
-			*VEC_ADD(ret) = (struct backup){.path = TAKE(path)};
+			*VEC_ADD(ret) =
+				(struct backup){.dir = -1, .path = TAKE(path)};
 	}
 	return 0;
 }

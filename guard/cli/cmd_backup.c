@@ -178,8 +178,7 @@ static int add_destination(struct backup_command *x, struct err *err)
 	x->b = backups_find_id(&x->known, x->d.id);
 	if (!x->b)
 		return fail(err, EIO, "the key was not stored");
-	return *x->words ? backups_note_sheet(&x->c->state, x->b, true, err)
-			 : 0;
+	return *x->words ? backups_note_sheet(x->b, true, err) : 0;
 }
 
 /* The user types the words of the sheet. 1: not now. */
@@ -206,8 +205,7 @@ static int try_sheet(struct backup_command *x, struct err *err)
 		if (keyfile_open(&x->d.keyfile, line, true, key, &why) == 0) {
 			output_print("the recovery sheet opens the backups");
 			return x->b && x->b->untried
-				       ? backups_note_sheet(&x->c->state, x->b,
-							    false, err)
+				       ? backups_note_sheet(x->b, false, err)
 				       : 0;
 		}
 		output_warn("%s", why.text);
@@ -389,7 +387,7 @@ static int back_up(struct backup_command *x, const char *path, struct err *err)
 	struct backup *known = x->b ? x->b : backups_find(&x->known, path);
 
 	if (got && known && !x->o->dry_run)
-		backups_note_failure(&x->c->state, known, err);
+		backups_note_failure(known, err);
 	if (got < 0 && x->array)
 		jsonout_text(add_object(x, path, false), "error", err->text);
 	close_destination(x);
@@ -489,14 +487,13 @@ static void report_backup_prune(struct backup_command *x,
 
 static int prune_destination(struct backup_command *x, struct err *err)
 {
-	auto_close int local = backups_open_dir(&x->c->state, x->b->id, err);
 	unsigned long keep = x->o->keep_backups;
 	struct copy_prune_result r;
 	bool done;
 
 	for (done = false;; done = true) {
-		if (local < 0 || copy_prune(&x->d, x->b->space, keep, !done,
-					    local, &r, err) < 0)
+		if (copy_prune(&x->d, x->b->space, keep, !done, x->b->dir, &r,
+			       err) < 0)
 			return -err->num;
 		report_backup_prune(x, &r, done);
 		if (done)

@@ -221,9 +221,7 @@ static int verify_machines(struct from_copy *f, const struct copy_options *o,
 static int send_again(const struct from_copy *f, const struct names *damaged,
 		      struct err *err)
 {
-	auto_close int dir = backups_open_dir(&f->c->state, f->own->id, err);
-
-	if (dir < 0 || push_note_damaged(dir, damaged, err) < 0)
+	if (push_note_damaged(f->own->dir, damaged, err) < 0)
 		return -err->num;
 	output_hint("guard backup %s sends the damaged files of this machine "
 		    "again, as far as its store has them",

@@ -34,8 +34,6 @@ int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 		   const char *passphrase_file, struct err *err)
 {
 	auto_free char *path = path_resolve(dir, err);
-	auto_close int local = -1;
-	struct err ignored;
 	int got;
 
 	f->c = c;
@@ -53,9 +51,8 @@ int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 				   f->own->number);
 	if (got < 0)
 		return got;
-	local = f->own ? backups_open_dir(&c->state, f->own->id, &ignored) : -1;
-	if (local >= 0)
-		push_read_last(local, &f->last);
+	if (f->own)
+		push_read_last(f->own->dir, &f->last);
 	return 0;
 }
 

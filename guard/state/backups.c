@@ -40,6 +40,7 @@ void backups_free(struct backups *b)
 	size_t i;
 
 	for (i = 0; i < b->count; i++) {
+		fd_close(&b->items[i].dir);
 		free(b->items[i].path);
 		free(b->items[i].failure);
 		buf_free(&b->items[i].keyfile);
@@ -52,15 +53,6 @@ void backups_free(struct backups *b)
 static char *backup_dir_name(const unsigned char id[KEYFILE_ID_LEN])
 {
 	return mem_printf(BACKUPS "/%s", text_hex(id, KEYFILE_ID_LEN));
-}
-
-int backups_open_dir(const struct state *state,
-		     const unsigned char id[KEYFILE_ID_LEN], struct err *err)
-{
-	auto_free char *name = backup_dir_name(id);
-	int fd = fd_open_dir(state->fd, name);
-
-	return fd < 0 ? fail_errno(err, "%s/%s", state->path, name) : fd;
 }
 
 /* False: missing or damaged. Nothing may be sealed with a damaged key. */
@@ -112,6 +104,7 @@ static void load_backup(int backups_fd, const char *name, struct backups *to)
 	b.time = load_mtime(dir, SUCCESS);
 	b.unsent = load_mtime(dir, UNSENT);
 	b.untried = record_get(&r, "sheet") != NULL;
+	b.dir = TAKE_FD(dir);
 	*VEC_ADD(to) = b;
 }
 
@@ -287,9 +280,9 @@ int backups_remember(const struct state *state, const struct destination *d,
 
 	(void)mkdirat(state->fd, BACKUPS, 0700);
 	(void)mkdirat(state->fd, name, 0700);
-	dir = backups_open_dir(state, d->id, err);
+	dir = fd_open_dir(state->fd, name);
 	if (dir < 0)
-		return dir;
+		return fail_errno(err, "%s/%s", state->path, name);
 	if (space)
 		(void)unlinkat(dir, SUCCESS, 0);
 	memcpy(bytes, d->key, SEAL_KEY_LEN);
@@ -306,15 +299,11 @@ int backups_remember(const struct state *state, const struct destination *d,
 				       text_printf("%" PRIu64, number), NULL);
 }
 
-int backups_note_sheet(const struct state *state, struct backup *b,
-		       bool untried, struct err *err)
+int backups_note_sheet(struct backup *b, bool untried, struct err *err)
 {
-	auto_close int dir = backups_open_dir(state, b->id, err);
-
 	b->untried = untried;
-	return dir < 0 ? dir
-		       : change_record(dir, err, "sheet",
-				       untried ? "untried" : NULL, NULL);
+	return change_record(b->dir, err, "sheet", untried ? "untried" : NULL,
+			     NULL);
 }
 
 int backups_forget(const struct state *state, const struct backups *b,
@@ -386,17 +375,16 @@ int backups_open(const struct backups *b, const char *path,
 	return got == -ENOENT ? 0 : got;
 }
 
-void backups_note_failure(const struct state *state, const struct backup *b,
-			  const struct err *why)
+void backups_note_failure(const struct backup *b, const struct err *why)
 {
 	struct err ignored;
-	auto_close int dir = backups_open_dir(state, b->id, &ignored);
 	auto_close int lock =
-		dir < 0 ? -1 : lock_take(dir, PUSH_LOCK, true, false, &ignored);
+		lock_take(b->dir, PUSH_LOCK, true, false, &ignored);
 
 	/* A backup that is running notes its own end. */
 	if (lock >= 0)
-		(void)change_record(dir, &ignored, "failure", why->text, NULL);
+		(void)change_record(b->dir, &ignored, "failure", why->text,
+				    NULL);
 }
 
 /* The paths of all files of the namespace, the newest manifest last. */
@@ -429,19 +417,14 @@ static int load_taken(int dir, const char *command, struct dirlist *ret,
 		      struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
-	auto_free char *first = mem_printf("%s\n", command);
 	int got = fd_slurp_at(dir, TAKEN, TAKEN_MAX, &bytes, err);
-	const char *at = buf_text(&bytes);
+	auto_free char *text = buf_take_text(&bytes);
+	char *at = text, *line = strsep(&at, "\n");
 
-	if (got < 0 || strncmp(at, first, strlen(first)) != 0)
+	if (got < 0 || strcmp(line, command) != 0)
 		return got == -ENOENT ? 0 : got;
-	at += strlen(first);
-	while (*at) {
-		size_t len = strcspn(at, "\n");
-
-		dirlist_add(ret, at, len);
-		at += len + (at[len] == '\n');
-	}
+	while ((line = strsep(&at, "\n")))
+		dirlist_add(ret, line, strlen(line));
 	dirlist_sort(ret);
 	return 0;
 }
@@ -537,21 +520,17 @@ int backups_send(const struct state *state, struct backup *b,
 		 const char *command, const struct push_options *o,
 		 struct push_result *ret, struct err *err)
 {
-	auto_close int dir = backups_open_dir(state, b->id, err);
 	struct push_options options = *o;
-	auto_close int lock = -1;
+	auto_close int lock = push_lock(b->dir, d, err);
 	int got = 0;
 
-	if (dir < 0)
-		return dir;
 	options.home = state->home;
 	options.state_fd = state->fd;
 	options.space = b->number ? b->space : NULL;
-	lock = push_lock(dir, d, err);
 	/* A backup-command may never end. */
-	if (lock == -EBUSY && o->busy && !fd_exists(dir, UNSENT)) {
+	if (lock == -EBUSY && o->busy && !fd_exists(b->dir, UNSENT)) {
 		o->busy(o->arg, "another backup");
-		lock = lock_take(dir, PUSH_LOCK, true, true, err);
+		lock = lock_take(b->dir, PUSH_LOCK, true, true, err);
 	}
 	if (lock < 0)
 		return lock;
@@ -559,10 +538,10 @@ int backups_send(const struct state *state, struct backup *b,
 	if (!o->dry_run)
 		got = backups_write_keyfile(d, &d->keyfile, err);
 	if (got == 0)
-		got = push_store(store, d, dir, &options, ret, err);
+		got = push_store(store, d, b->dir, &options, ret, err);
 	if (got < 0 || o->dry_run)
 		return got;
 	memcpy(b->space, ret->space, SEAL_SPACE_LEN);
 	b->number = ret->number;
-	return finish_backup(dir, d, command, ret, err);
+	return finish_backup(b->dir, d, command, ret, err);
 }

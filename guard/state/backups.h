@@ -28,6 +28,7 @@
 #include "snapshot/backup/push.h"
 
 struct backup {
+	int dir; /* its directory in the state; -1: none */
 	unsigned char id[KEYFILE_ID_LEN], key[SEAL_KEY_LEN];
 	bool has_key; /* false: it is missing or damaged */
 	char *path; /* absolute, without symbolic links */
@@ -74,16 +75,11 @@ int backups_remember(const struct state *state, const struct destination *d,
 		     const unsigned char *space, uint64_t number,
 		     struct err *err);
 /* Records whether the words of its recovery sheet have to be tried yet. */
-int backups_note_sheet(const struct state *state, struct backup *b,
-		       bool untried, struct err *err);
+int backups_note_sheet(struct backup *b, bool untried, struct err *err);
 /* Forgets those destinations that have the path, and their keys; nothing in
  * them changes. */
 int backups_forget(const struct state *state, const struct backups *b,
 		   const char *path, struct err *err);
-
-/* Opens its directory in the state; a descriptor. */
-int backups_open_dir(const struct state *state,
-		     const unsigned char id[KEYFILE_ID_LEN], struct err *err);
 
 /* Opens the destination of the path that is there now, with seal_init() done:
  * *ret is an item of b, whose key and id the destination gets; NULL: none of
@@ -108,7 +104,6 @@ int backups_send(const struct state *state, struct backup *b,
 
 /* Records why a backup failed, for status and doctor, until the next success.
  * Nothing is recorded while another backup there is running. */
-void backups_note_failure(const struct state *state, const struct backup *b,
-			  const struct err *why);
+void backups_note_failure(const struct backup *b, const struct err *why);
 
 #endif
