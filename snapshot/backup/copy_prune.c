@@ -43,7 +43,7 @@ static int list_kept(const struct manifest_place *place,
 		known |= complete;
 		complete &= i <= first;
 	}
-	vec_sort(ret->items, ret->count, sizeof(char *), sorted_compare_texts);
+	VEC_SORT(ret, sorted_compare_texts);
 	return 0;
 }
 

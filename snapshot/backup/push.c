@@ -207,8 +207,7 @@ static const char *host_name(void)
 {
 	static char name[256];
 
-	if (gethostname(name, sizeof(name) - 1) < 0)
-		return "";
+	(void)gethostname(name, sizeof(name) - 1);
 	return name;
 }
 

@@ -72,18 +72,14 @@ int seal_init(struct err *err)
 	return -err->num;
 }
 
-/* The additional data of all frames of a file. */
-struct seal_place {
-	unsigned char bytes[1 + SEAL_SPACE_LEN];
-};
+/* The additional data of all frames of a file: its kind and namespace. */
+#define PLACE_LEN (1 + SEAL_SPACE_LEN)
 
-static struct seal_place make_place(enum seal_kind kind,
-				    const unsigned char space[SEAL_SPACE_LEN])
+static void set_place(unsigned char place[PLACE_LEN], enum seal_kind kind,
+		      const unsigned char space[SEAL_SPACE_LEN])
 {
-	struct seal_place place = {{(unsigned char)kind}};
-
-	memcpy(place.bytes + 1, space, SEAL_SPACE_LEN);
-	return place;
+	place[0] = (unsigned char)kind;
+	memcpy(place + 1, space, SEAL_SPACE_LEN);
 }
 
 /* --- writing --- */
@@ -93,7 +89,7 @@ struct seal_writer {
 	crypto_secretstream_xchacha20poly1305_state stream;
 	crypto_generichash_state hash;
 	uint64_t written;
-	struct seal_place place;
+	unsigned char place[PLACE_LEN];
 	size_t len; /* content that is not written yet */
 	unsigned char content[SEAL_FRAME_LEN], sealed[SEALED_FRAME_LEN];
 };
@@ -117,7 +113,7 @@ static int write_frame(struct seal_writer *w, unsigned char tag,
 	unsigned long long len;
 
 	(void)lib.STREAM(push)(&w->stream, w->sealed, &len, w->content, w->len,
-			       w->place.bytes, sizeof(w->place.bytes), tag);
+			       w->place, sizeof(w->place), tag);
 	w->len = 0;
 	return write_bytes(w, w->sealed, len, err);
 }
@@ -137,7 +133,7 @@ int seal_writer_new(int fd, const unsigned char key[SEAL_KEY_LEN],
 	if (!w)
 		abort();
 	w->fd = fd;
-	w->place = make_place(kind, space);
+	set_place(w->place, kind, space);
 	w->written = 0;
 	w->len = 0;
 	(void)lib.crypto_generichash_init(&w->hash, NULL, 0, SEAL_HASH_LEN);
@@ -195,7 +191,7 @@ void seal_writer_free(struct seal_writer **w)
 struct seal_reader {
 	int fd;
 	crypto_secretstream_xchacha20poly1305_state stream;
-	struct seal_place place;
+	unsigned char place[PLACE_LEN];
 	bool ended, damaged;
 	/* The content of the last frame, and its place in that of the file. */
 	uint64_t start;
@@ -222,7 +218,7 @@ int seal_reader_new(int fd, const unsigned char key[SEAL_KEY_LEN],
 		return fail(err, EBADMSG, "no sealed file of guard");
 	r = mem_alloc(sizeof(*r));
 	r->fd = fd;
-	r->place = make_place(kind, space);
+	set_place(r->place, kind, space);
 	r->ended = r->damaged = false;
 	r->start = r->len = 0;
 	(void)lib.STREAM(init_pull)(&r->stream, header + MAGIC_LEN, key);
@@ -242,12 +238,11 @@ static int read_frame(struct seal_reader *r, struct err *err)
 	if (n < 0)
 		return fail_errno(err, "read a sealed file");
 	r->ended = n < (ssize_t)sizeof(r->sealed);
-	r->damaged =
-		n < (ssize_t)SEAL_FRAME_ADDS ||
-		lib.STREAM(pull)(&r->stream, r->content, &len, &tag, r->sealed,
-				 (unsigned long long)n, r->place.bytes,
-				 sizeof(r->place.bytes)) != 0 ||
-		tag != (r->ended ? STREAM(TAG_FINAL) : 0);
+	r->damaged = n < (ssize_t)SEAL_FRAME_ADDS ||
+		     lib.STREAM(pull)(&r->stream, r->content, &len, &tag,
+				      r->sealed, (unsigned long long)n,
+				      r->place, sizeof(r->place)) != 0 ||
+		     tag != (r->ended ? STREAM(TAG_FINAL) : 0);
 	r->start += r->len;
 	r->len = 0;
 	if (r->damaged) {
