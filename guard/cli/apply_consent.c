@@ -1,6 +1,5 @@
 #include "guard/cli/apply_consent.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "base/parse.h"

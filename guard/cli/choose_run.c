@@ -1,6 +1,5 @@
 #include "guard/cli/choose_run.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 

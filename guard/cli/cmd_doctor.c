@@ -4,7 +4,6 @@
 
 #include "base/dirtree.h"
 #include "base/library.h"
-#include "base/path.h"
 #include "guard/change/live.h"
 #include "guard/cli/backup_age.h"
 #include "guard/cli/commands.h"

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include "guard/agent/agent.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/run_parse.h"

@@ -2,7 +2,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/atomic.h"
 #include "base/fd.h"
 #include "base/path.h"

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "base/path.h"
 #include "guard/change/importer.h"
 #include "guard/cli/choose_run.h"

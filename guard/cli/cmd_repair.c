@@ -1,12 +1,10 @@
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/record.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
 #include "guard/state/moved_project.h"
 #include "guard/state/private_paths.h"

@@ -4,11 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/child.h"
 #include "base/inside.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/acp/acp_filter.h"
 #include "guard/agent/agent.h"
 #include "guard/cli/agent_show.h"

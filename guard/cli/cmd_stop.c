@@ -1,7 +1,3 @@
-#include <errno.h>
-
-#include "base/auto.h"
-#include "base/text.h"
 #include "guard/change/live.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"

@@ -1,10 +1,7 @@
 #include <inttypes.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/parse.h"
 #include "base/path.h"
-#include "guard/change/changes.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/discard.h"

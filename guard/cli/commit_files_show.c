@@ -1,7 +1,5 @@
 #include "guard/cli/commit_files_show.h"
 
-#include <string.h>
-
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"

@@ -9,7 +9,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "guard/cli/output.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/user_git.h"
 #include "guard/change/resolve_run.h"

@@ -1,20 +1,12 @@
 #include "guard/cli/diffsnaps.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/change/changes.h"
 #include "guard/change/delta.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonout.h"
-#include "guard/cli/jsonstream.h"
 #include "guard/cli/listing.h"
 #include "guard/history/locate.h"
 #include "guard/history/run_timeline.h"

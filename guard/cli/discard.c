@@ -1,6 +1,5 @@
 #include "guard/cli/discard.h"
 
-#include <errno.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -14,7 +13,6 @@
 #include "guard/retention/retire.h"
 #include "guard/cli/listing.h"
 #include "guard/change/partial_discard.h"
-#include "guard/change/resolve_run.h"
 #include "restore/workspace.h"
 #include "guard/cli/verdict_show.h"
 

@@ -2,13 +2,9 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +16,6 @@
 #include "base/timestamp.h"
 #include "guard/change/resolve_run.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/table.h"
 
 #define COPY_PREFIX "copy-"
 #define LOG_NAME "test.log"

@@ -1,10 +1,7 @@
 #include "guard/cli/follow.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 
-#include "base/auto.h"
 #include "base/pathset.h"
 #include "base/timestamp.h"
 #include "guard/change/live.h"

@@ -1,11 +1,9 @@
 #include "guard/cli/from_copy.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"

@@ -7,7 +7,6 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "guard/change/resolve_run.h"
 #include "guard/cli/agent_show.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/kinds_show.h"

@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "guard/change/changes.h"
 
 static char *base64(const unsigned char *data, size_t len)
 {

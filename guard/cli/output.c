@@ -14,7 +14,6 @@
 #include "base/auto.h"
 #include "base/child.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/cli/user_git.h"
 #include "guard/state/exit_status.h"
 #include "guard/state/free_space.h"

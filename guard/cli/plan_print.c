@@ -1,6 +1,5 @@
 #include "guard/cli/plan_print.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 #include "guard/cli/review_session.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/text.h"
 #include "guard/cli/output.h"
 #include "guard/review/decisions.h"
 

@@ -1,8 +1,6 @@
 /* The picture of the full screen. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/text.h"

@@ -1,8 +1,6 @@
 #include "guard/cli/screen_text.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/text.h"

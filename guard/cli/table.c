@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "guard/cli/output.h"
-#include "base/vec.h"
 
 /* Columns for the last cell: with fewer, and fewer than it needs, a row takes
  * several lines, the later ones indented. */
