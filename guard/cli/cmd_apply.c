@@ -102,10 +102,10 @@ static void add_moves_json(const struct apply *a, json_t *object)
 static void print_apply_json(const struct apply *a)
 {
 	const struct session *s = &a->in.p->session;
-	json_t *object = json_object(), *extra = json_array();
+	json_t *object = jsonout_document("guard.apply/1");
+	json_t *extra = json_array();
 	size_t i;
 
-	jsonout_text(object, "schema", "guard.apply/1");
 	jsonout_text(object, "run", s->id);
 	jsonout_text(object, "project", s->project);
 	jsonout_bool(object, "applied", a->applied);

@@ -116,11 +116,10 @@ static void print_diff(const struct session *s, struct changes *c,
 	size_t i;
 
 	if (form == FORM_JSON) {
-		json_t *object = json_object(), *counts;
+		json_t *object = jsonout_document("guard.diff/1"), *counts;
 		struct jsonstream to = {0};
 		size_t k;
 
-		jsonout_text(object, "schema", "guard.diff/1");
 		(void)json_object_update_new(object, jsonout_run(s));
 		counts = diffshow_counts(&changes_project(c)->list);
 		jsonout_number(counts, "home", changes_home(c)->list.count);

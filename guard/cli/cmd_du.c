@@ -149,7 +149,8 @@ int cmd_du(const struct options *o, struct context *c, struct err *err)
 	got = measure_usage(&d, err);
 	progress_end();
 	if (got == 0 && o->json) {
-		json_t *object = json_object(), *runs = json_array();
+		json_t *object = jsonout_document("guard.du/1");
+		json_t *runs = json_array();
 		size_t i;
 
 		for (i = 0; i < d.sessions.count; i++) {
@@ -162,7 +163,6 @@ int cmd_du(const struct options *o, struct context *c, struct err *err)
 			jsonout_number(run, "bytes", d.run_bytes[i]);
 			jsonout_add(runs, run);
 		}
-		jsonout_text(object, "schema", "guard.du/1");
 		jsonout_number(object, "packs", d.packs.bytes);
 		jsonout_number(object, "snapshots", d.snaps.bytes);
 		jsonout_number(object, "store_trash", d.store_trash.bytes);

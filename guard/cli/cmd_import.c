@@ -53,10 +53,10 @@ static void print_import_json(const struct session *s,
 			      const struct importer *imp,
 			      const struct commit_files *files, bool imported)
 {
-	json_t *object = json_object(), *others = json_array();
+	json_t *object = jsonout_document("guard.import/1");
+	json_t *others = json_array();
 	size_t i;
 
-	jsonout_text(object, "schema", "guard.import/1");
 	jsonout_text(object, "run", s->id);
 	jsonout_text(object, "project", s->project);
 	jsonout_bool(object, "imported", imported);

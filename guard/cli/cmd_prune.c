@@ -47,7 +47,8 @@ static void print_prune_json(const struct prune_plan *plan,
 		"newest", "day",    "pin",     "last",	 "within", "hourly",
 		"daily",  "weekly", "monthly", "yearly", "tag",
 	};
-	json_t *object = json_object(), *array = json_array();
+	json_t *object = jsonout_document("guard.prune/1");
+	json_t *array = json_array();
 	size_t i, k;
 
 	for (i = 0; i < plan->count; i++) {
@@ -67,7 +68,6 @@ static void print_prune_json(const struct prune_plan *plan,
 		jsonout_set(item, "kept_by", reasons);
 		jsonout_add(array, item);
 	}
-	jsonout_text(object, "schema", "guard.prune/1");
 	jsonout_bool(object, "done", done != NULL);
 	jsonout_set(object, "snapshots", array);
 	jsonout_number(object, "gone", plan->drop_snapshots);
@@ -193,9 +193,8 @@ static int clear_caches(struct prune_command *p, struct context *c,
 	else if (caches_clear(&c->state, &caches, err) < 0)
 		return err_context(err, "clear the caches");
 	if (p->o->json) {
-		json_t *object = json_object();
+		json_t *object = jsonout_document("guard.prune-caches/1");
 
-		jsonout_text(object, "schema", "guard.prune-caches/1");
 		jsonout_number(object, "caches", caches.count);
 		jsonout_number(object, "busy", caches.busy);
 		jsonout_number(object, "bytes", caches.usage.bytes);
@@ -235,8 +234,7 @@ static int empty_both_trashes(struct prune_command *p, struct context *c,
 		state_log(&c->state, "empty-trash", NULL);
 	}
 	if (p->o->json) {
-		object = json_object();
-		jsonout_text(object, "schema", "guard.prune-trash/1");
+		object = jsonout_document("guard.prune-trash/1");
 		jsonout_bool(object, "done", !p->o->dry_run);
 		jsonout_number(object, "runs_bytes", t.runs.bytes);
 		jsonout_number(object, "versions_bytes", t.versions.bytes);

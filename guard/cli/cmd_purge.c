@@ -226,10 +226,10 @@ static bool is_confirmed(const struct purge_command *p)
 static void print_purge_json(const struct purge_command *p,
 			     const struct purge_result *done)
 {
-	json_t *object = json_object(), *others = json_array();
+	json_t *object = jsonout_document("guard.purge/1");
+	json_t *others = json_array();
 	size_t i;
 
-	jsonout_text(object, "schema", "guard.purge/1");
 	jsonout_text(object, "path", p->path);
 	jsonout_bool(object, "done", done != NULL);
 	jsonout_number(object, "versions", count_purged_files(&p->versions));

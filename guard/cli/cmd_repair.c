@@ -170,9 +170,8 @@ static void print_repair_json(const struct repair_command *r,
 {
 	static const struct repair_result nothing;
 	const struct repair_result *n = done ? done : &nothing;
-	json_t *object = json_object();
+	json_t *object = jsonout_document("guard.repair/1");
 
-	jsonout_text(object, "schema", "guard.repair/1");
 	jsonout_bool(object, "whole", !done && !r->faults && !r->paths);
 	jsonout_bool(object, "done", done != NULL);
 	jsonout_number(object, "faults", r->faults);

@@ -403,7 +403,8 @@ static int import_sources(struct restore *r, struct err *err)
  * without --to, the members of plan_summary_json(). */
 static void print_restore_json(const struct restore *r)
 {
-	json_t *object = json_object(), *from = json_array();
+	json_t *object = jsonout_document("guard.restore/1");
+	json_t *from = json_array();
 	json_t *lost = json_array();
 	size_t i;
 
@@ -422,7 +423,6 @@ static void print_restore_json(const struct restore *r)
 		jsonout_text(path, "path", r->lost.items[i]);
 		jsonout_add(lost, path);
 	}
-	jsonout_text(object, "schema", "guard.restore/1");
 	jsonout_bool(object, "restored", r->done);
 	jsonout_text(object, "to", r->o->to);
 	jsonout_text(object, "backup", r->from.destination.path);

@@ -75,10 +75,10 @@ static const char *note_kind(const struct note *n)
 
 static void print_snapshot_json(const struct snapshot *s)
 {
-	json_t *object = json_object(), *notes = json_array();
+	json_t *object = jsonout_document("guard.show/1");
+	json_t *notes = json_array();
 	size_t i;
 
-	jsonout_text(object, "schema", "guard.show/1");
 	jsonout_snapshot(object, s);
 	jsonout_number(object, "parent", s->parent);
 	jsonout_time(object, "time", s->time);

@@ -20,10 +20,10 @@ struct snapshot_command {
 
 static json_t *json_snapshot(const struct snapshot *s)
 {
-	json_t *object = json_object(), *notes = json_array();
+	json_t *object = jsonout_document("guard.snapshot/1");
+	json_t *notes = json_array();
 	size_t i;
 
-	jsonout_text(object, "schema", "guard.snapshot/1");
 	jsonout_number(object, "snapshot", s->seq);
 	jsonout_text(object, "root", s->root_path);
 	jsonout_number(object, "files", s->files);

@@ -119,7 +119,7 @@ static void print_status_json(const struct session_list *list,
 			      const struct status_options *o)
 {
 	json_t *all = json_array(), *overlaps = json_array();
-	json_t *document = json_object();
+	json_t *document = jsonout_document("guard.status/1");
 	size_t i;
 
 	for (i = list->count; i-- > 0;) {
@@ -140,7 +140,6 @@ static void print_status_json(const struct session_list *list,
 		}
 		jsonout_add(all, run);
 	}
-	jsonout_text(document, "schema", "guard.status/1");
 	jsonout_set(document, "runs", all);
 	jsonout_text(document, "unfinished", o->unfinished);
 	print_overlaps(list, o, overlaps);

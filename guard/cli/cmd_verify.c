@@ -87,9 +87,8 @@ static const char *level_of(const struct verify_options *o)
 
 static json_t *make_report(const struct verify_options *o, bool whole)
 {
-	json_t *object = json_object();
+	json_t *object = jsonout_document("guard.verify/1");
 
-	jsonout_text(object, "schema", "guard.verify/1");
 	jsonout_bool(object, "whole", whole);
 	jsonout_text(object, "level", level_of(o));
 	return object;

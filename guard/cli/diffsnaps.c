@@ -229,10 +229,9 @@ static void print_differences(const struct point_pair *s,
 	diffshow_sort(&root->list);
 	if (form == FORM_JSON) {
 		struct change_list *list = &root->list;
-		json_t *object = json_object();
+		json_t *object = jsonout_document("guard.diff-snapshots/1");
 		struct jsonstream to = {0};
 
-		jsonout_text(object, "schema", "guard.diff-snapshots/1");
 		jsonout_text(object, "base", s->a->base);
 		jsonout_set(object, "from", json_point(&s->a->snapshot));
 		jsonout_set(object, "to", json_point(&s->b->snapshot));

@@ -32,6 +32,11 @@ static char *base64(const unsigned char *data, size_t len)
 	return buf_take_text(&b);
 }
 
+json_t *jsonout_document(const char *schema)
+{
+	return json_pack("{s:s}", "schema", schema);
+}
+
 void jsonout_set(json_t *object, const char *key, json_t *value)
 {
 	(void)json_object_set_new(object, key, value);

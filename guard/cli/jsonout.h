@@ -12,6 +12,8 @@
 #include "guard/change/changes.h"
 #include "overlay/session.h"
 
+/* A new object {"schema": SCHEMA}. */
+json_t *jsonout_document(const char *schema);
 /* Adds a text as KEY, or as KEY_b64 with KEY null when it is not UTF-8; null
  * for NULL. */
 void jsonout_text(json_t *object, const char *key, const char *text);

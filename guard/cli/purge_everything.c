@@ -174,8 +174,7 @@ int purge_everything(struct context *c, const struct options *o,
 	    (end_actions(c, err) < 0 || remove_state(c, err) < 0))
 		return -err->num;
 	if (ids) {
-		object = json_object();
-		jsonout_text(object, "schema", "guard.purge/1");
+		object = jsonout_document("guard.purge/1");
 		jsonout_text(object, "path", c->state.path);
 		jsonout_bool(object, "done", !o->dry_run);
 		jsonout_set(object, "pending", TAKE(ids));

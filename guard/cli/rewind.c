@@ -67,10 +67,9 @@ static void print_json(const struct rewind *r, const struct rewind_choice *how,
 		       char *const *open, bool done)
 {
 	struct jsonstream to = {0};
-	json_t *object = json_object();
+	json_t *object = jsonout_document("guard.rewind/1");
 	size_t i;
 
-	jsonout_text(object, "schema", "guard.rewind/1");
 	jsonout_text(object, "run", r->p->session.id);
 	jsonout_text(object, "to", how->title);
 	jsonout_bool(object, "rewound", done);

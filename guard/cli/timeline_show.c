@@ -228,13 +228,12 @@ void timeline_show_text(const struct run_timeline *run, uint64_t from,
 void timeline_show_json(const struct run_timeline *run, uint64_t from)
 {
 	const struct timeline *t = contents_timeline(run->contents);
-	json_t *object = json_object();
+	json_t *object = jsonout_document("guard.log-run/1");
 	struct jsonstream to = {0};
 	const struct contents_root *roots;
 	size_t count, i;
 
 	roots = contents_roots(run->contents, &count);
-	jsonout_text(object, "schema", "guard.log-run/1");
 	jsonout_text(object, "run", run->id);
 	jsonout_text(object, "name",
 		     strcmp(run->id, run->label) ? run->label : NULL);
