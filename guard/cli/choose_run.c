@@ -121,21 +121,16 @@ static void add_choice(struct context *c, const struct session *s,
 	AUTO(buf) struct buf text = {0};
 
 	output_truncated(&text, s->command);
-	table_row(t, (const char *const[]){
-			     command, resolve_run_state_text(s),
-			     text_age(s->ended.sec ? s->ended : s->began),
-			     changes, buf_text(&text)});
+	table_row(t, command, resolve_run_state_text(s),
+		  text_age(s->ended.sec ? s->ended : s->began), changes,
+		  buf_text(&text));
 }
 
 /* Lists the runs with the command that names each, the newest first. */
 static int list_choices(struct context *c, const struct session_list *list,
 			const char *what, char *const *operands, bool yes)
 {
-	AUTO(table)
-	struct table t = {
-		.columns = 5,
-		.width = output_width(),
-	};
+	AUTO(table) struct table t = {0};
 	size_t i;
 
 	for (i = list->count; i-- > 0;)

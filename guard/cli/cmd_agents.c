@@ -15,8 +15,7 @@
 static int list_agents(struct context *c, bool json)
 {
 	const struct state *state = &c->state;
-	AUTO(table)
-	struct table table = {.columns = 3, .width = output_width()};
+	AUTO(table) struct table table = {0};
 	json_auto_t *list = json_array();
 	auto_free char *config = agent_config_dir(state);
 	char **names = agent_names(state, true), **name;
@@ -45,10 +44,8 @@ static int list_agents(struct context *c, bool json)
 		jsonout_bool(one, "home", home);
 		jsonout_number(one, "bytes", usage.bytes);
 		jsonout_add(list, one);
-		table_row(&table,
-			  (const char *const[]){*name, from,
-						home ? text_size(usage.bytes)
-						     : "no home yet"});
+		table_row(&table, *name, from,
+			  home ? text_size(usage.bytes) : "no home yet");
 	}
 	if (json)
 		jsonstream_print_list("guard.agents/1", "agents", TAKE(list));

@@ -78,13 +78,12 @@ static int measure_usage(struct du *d, struct err *err)
 static void add_usage_line(struct table *t, uint64_t bytes, const char *what,
 			   const char *detail)
 {
-	table_row(t, (const char *const[]){text_size(bytes), what, detail});
+	table_row(t, text_size(bytes), what, detail);
 }
 
 static void print_du_text(struct du *d)
 {
-	AUTO(table)
-	struct table t = {.columns = 3, .width = output_width(), .right = "r"};
+	AUTO(table) struct table t = {.right = "r"};
 	AUTO(buf) struct buf store = {0};
 	size_t i;
 

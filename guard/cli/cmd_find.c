@@ -61,7 +61,7 @@ static void print_versions_json(const struct versions *v)
 static void print_versions(const struct find_command *f,
 			   const struct versions *v)
 {
-	AUTO(table) struct table t = {.columns = 5, .right = "   r"};
+	AUTO(table) struct table t = {.width = TABLE_WHOLE, .right = "   r"};
 	size_t i;
 
 	for (i = 0; i < v->count; i++) {
@@ -83,12 +83,10 @@ static void print_versions(const struct find_command *f,
 		output_path(&name, item->path, f->cwd);
 		if (S_ISDIR(e->mode))
 			buf_add_char(&name, '/');
-		table_row(&t, (const char *const[]){
-				      seqs, text_time(item->first_time),
-				      item->newest || f->o->at
-					      ? "still there"
-					      : text_time(item->last_time),
-				      what, buf_text(&name)});
+		table_row(&t, seqs, text_time(item->first_time),
+			  item->newest || f->o->at ? "still there"
+						   : text_time(item->last_time),
+			  what, buf_text(&name));
 	}
 	table_print(&t, "", stdout);
 }

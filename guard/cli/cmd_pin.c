@@ -9,9 +9,7 @@
 static int list_pins(struct context *c, bool json, struct err *err)
 {
 	AUTO(pins) struct pins pins = {0};
-	AUTO(table)
-	struct table t = {.columns = HISTORY_SHOW_COLUMNS,
-			  .width = output_width()};
+	AUTO(table) struct table t = {0};
 	json_auto_t *array = json_array();
 	size_t i;
 

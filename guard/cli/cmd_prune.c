@@ -138,9 +138,7 @@ static int prune_snapshots(struct prune_command *p, struct context *c,
 	AUTO(settings) struct settings kept = {0};
 	int got;
 	const struct settings *rules;
-	AUTO(table)
-	struct table t = {.columns = HISTORY_SHOW_COLUMNS,
-			  .width = output_width()};
+	AUTO(table) struct table t = {0};
 	size_t i;
 
 	if (context_store(c, STORE_READ, err) < 0)

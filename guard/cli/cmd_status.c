@@ -177,12 +177,14 @@ static void add_status_row(struct table *t, const struct session *s,
 		buf_printf(&look, "%s %s",
 			   verdict_sign(verdict.items[0].level) + 1,
 			   verdict.items[0].brief);
-	table_row(t, (const char *const[]){s->id, session_name(s) ?: "",
-					   resolve_run_state_text(s),
-					   when.sec ? text_age(when) : "",
-					   status, tested, buf_text(&look),
-					   buf_text(&command),
-					   buf_text(&project)});
+	/* Without the projects the command is the last column. */
+	table_add(t,
+		  (const char *const[]){s->id, session_name(s) ?: "",
+					resolve_run_state_text(s),
+					when.sec ? text_age(when) : "", status,
+					tested, buf_text(&look),
+					buf_text(&command), buf_text(&project)},
+		  o->o->all ? 9 : 8);
 }
 
 /* The files that the run and the user have changed: the run sees its own
@@ -221,11 +223,7 @@ static void print_unseen_edits(struct context *c, struct session *s)
 static void print_table(struct session_list *list,
 			const struct status_options *o)
 {
-	AUTO(table)
-	struct table t = {
-		.columns = o->o->all ? 9 : 8,
-		.width = output_width(),
-	};
+	AUTO(table) struct table t = {0};
 	size_t i;
 
 	for (i = list->count; i-- > 0;)

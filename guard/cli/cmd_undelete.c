@@ -8,9 +8,7 @@
 static int list_trash(struct context *c, bool json, struct err *err)
 {
 	AUTO(trash_list) struct trash_list trash = {0};
-	AUTO(table)
-	struct table t = {.columns = HISTORY_SHOW_COLUMNS,
-			  .width = output_width()};
+	AUTO(table) struct table t = {0};
 	json_auto_t *array = json_array();
 	size_t i;
 

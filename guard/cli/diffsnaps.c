@@ -446,11 +446,9 @@ static void add_row(struct run_rows *rows, const struct run_side *only,
 	jsonout_bool(object, "same", same);
 	jsonout_add(rows->json, object);
 	text_escape_name(&name, item->path);
-	table_row(&rows->table,
-		  (const char *const[]){
-			  side,
-			  (const char[]){changes_letter(item->kind), '\0'},
-			  buf_text(&name)});
+	table_row(&rows->table, side,
+		  (const char[]){changes_letter(item->kind), '\0'},
+		  buf_text(&name));
 	if (!same)
 		mem_list_add(&rows->differing, item->path);
 	rows->listed++;
@@ -513,7 +511,7 @@ int diffsnaps_runs(struct context *c, const struct session *a,
 	struct run_side sides[] = {{.session = a, .changes = CHANGES_NONE},
 				   {.session = b, .changes = CHANGES_NONE}};
 	struct run_rows rows = {
-		.table = {.columns = 3},
+		.table = {.width = TABLE_WHOLE},
 		.json = json_array(),
 	};
 	int got;

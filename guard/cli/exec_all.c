@@ -298,13 +298,11 @@ int exec_all_try(struct context *c, const struct session *s,
 
 static void print_outcomes(const struct outcome *list, size_t count)
 {
-	AUTO(table)
-	struct table t = {.columns = 5, .width = output_width()};
+	AUTO(table) struct table t = {0};
 	size_t i;
 
-	table_row(&t,
-		  (const char *const[]){"RUN", "EXIT", "TIME",
-					"CHANGED BY THE TEST", "LAST LINE"});
+	table_row(&t, "RUN", "EXIT", "TIME", "CHANGED BY THE TEST",
+		  "LAST LINE");
 	for (i = 0; i < count; i++) {
 		const struct outcome *o = &list[i];
 		char status[16], time[32];
@@ -313,17 +311,13 @@ static void print_outcomes(const struct outcome *list, size_t count)
 		(void)snprintf(time, sizeof(time), "%.1f s",
 			       (double)o->ms / 1000);
 		if (o->status < 0)
-			table_row(&t, (const char *const[]){
-					      session_label(o->run), "-", "",
-					      "", "running: skipped"});
+			table_row(&t, session_label(o->run), "-", "", "",
+				  "running: skipped");
 		else
-			table_row(&t,
-				  (const char *const[]){
-					  session_label(o->run), status, time,
-					  o->changed ? text_count(o->changed,
-								  "file")
-						     : "nothing",
-					  o->last ? o->last : ""});
+			table_row(&t, session_label(o->run), status, time,
+				  o->changed ? text_count(o->changed, "file")
+					     : "nothing",
+				  o->last ? o->last : "");
 	}
 	table_print(&t, "", stdout);
 }

@@ -74,7 +74,7 @@ char *from_copy_name(const struct from_copy *f, const struct copy_source *s)
 
 void from_copy_list(const struct from_copy *f, FILE *to)
 {
-	AUTO(table) struct table t = {.columns = 5, .width = output_width()};
+	AUTO(table) struct table t = {0};
 	size_t i;
 
 	for (i = 0; i < f->sources.count; i++) {
@@ -85,16 +85,13 @@ void from_copy_list(const struct from_copy *f, FILE *to)
 		AUTO(buf) struct buf host = {0};
 
 		text_escape_name(&host, s->host);
-		table_row(&t,
-			  (const char *const[]){
-				  buf_text(&host), number,
-				  s->time ? text_age((struct timestamp){
-						    .sec = s->time})
-					  : "",
-				  s->damaged ? "newest manifest damaged"
-					     : text_printf("snapshot %" PRIu64,
-							   s->snapshots),
-				  name});
+		table_row(&t, buf_text(&host), number,
+			  s->time ? text_age((struct timestamp){.sec = s->time})
+				  : "",
+			  s->damaged ? "newest manifest damaged"
+				     : text_printf("snapshot %" PRIu64,
+						   s->snapshots),
+			  name);
 	}
 	table_print(&t, "", to);
 }

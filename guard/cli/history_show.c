@@ -139,18 +139,13 @@ void history_show_row(struct table *t, const struct snapshot *s,
 		buf_add_text(&what, "  ");
 		output_truncated(&what, s->message);
 	}
-	table_row(t, (const char *const[]){number, text_time(s->time),
-					   s->reason, note, buf_text(&what)});
+	table_row(t, number, text_time(s->time), s->reason, note,
+		  buf_text(&what));
 }
 
 void history_show_text(const struct history *h, size_t count)
 {
-	AUTO(table)
-	struct table t = {
-		.columns = 7,
-		.width = output_width(),
-		.right = h->path ? "     r" : NULL,
-	};
+	AUTO(table) struct table t = {.right = h->path ? "     r" : NULL};
 	size_t i = h->count, n = 0;
 
 	while (i-- > 0 && n++ < count) {
@@ -161,12 +156,9 @@ void history_show_text(const struct history *h, size_t count)
 		auto_free char *size = row_size_text(h, row);
 		auto_free char *why = row_reason_text(h, row);
 
-		table_row(&t, (const char *const[]){
-				      number, text_time(s->time), s->reason,
-				      s->run_id,
-				      h->path ? history_show_change(row->change)
-					      : "",
-				      size, why});
+		table_row(&t, number, text_time(s->time), s->reason, s->run_id,
+			  h->path ? history_show_change(row->change) : "", size,
+			  why);
 	}
 	table_print(&t, "", stdout);
 }

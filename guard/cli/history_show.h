@@ -12,7 +12,6 @@
  * message. */
 void history_show_row(struct table *t, const struct snapshot *s,
 		      const char *note);
-#define HISTORY_SHOW_COLUMNS 5
 
 /* The word for a change; a constant text. */
 const char *history_show_change(enum history_change change);

@@ -43,7 +43,7 @@ static int refuse_live_runs(const struct context *c, struct err *err)
 static int list_pending(struct context *c, json_t *ids, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
-	AUTO(table) struct table t = {.columns = 4, .width = output_width()};
+	AUTO(table) struct table t = {0};
 	size_t i, count = 0;
 
 	if (session_list(c->state.runs_fd, false, &list, err) < 0)
@@ -63,9 +63,8 @@ static int list_pending(struct context *c, json_t *ids, struct err *err)
 		changes = choose_run_changes(c, s);
 		output_truncated(&command, s->command ? s->command : "");
 		text_escape_name(&project, s->project);
-		table_row(&t, (const char *const[]){session_label(s), changes,
-						    buf_text(&command),
-						    buf_text(&project)});
+		table_row(&t, session_label(s), changes, buf_text(&command),
+			  buf_text(&project));
 	}
 	if (list.unread.num)
 		output_warn("%s", list.unread.text);

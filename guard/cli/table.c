@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "guard/cli/output.h"
 
@@ -14,11 +13,12 @@
 #define LAST_MIN 16u
 #define FOLD_INDENT 4u
 
-void table_row(struct table *t, const char *const *cells)
+void table_add(struct table *t, const char *const *cells, size_t count)
 {
 	size_t i;
 
-	for (i = 0; i < t->columns; i++)
+	t->columns = count;
+	for (i = 0; i < count; i++)
 		*VEC_ADD(&t->cells) = mem_strdup(cells[i]);
 }
 
@@ -31,8 +31,8 @@ static void add_cell(const struct table *t, const char *cell, size_t column,
 	if (t->right && strlen(t->right) > column && t->right[column] == 'r') {
 		buf_printf(row, "%*s%s", (int)pad, "", cell);
 		pad = 0;
-	} else if (column + 1 == t->columns && t->width &&
-		   text_width(cell) > room && room >= 4) {
+	} else if (column + 1 == t->columns && text_width(cell) > room &&
+		   room >= 4) {
 		buf_add(row, cell, text_fit(cell, room - 3));
 		buf_add_text(row, "...");
 	} else {
@@ -92,7 +92,7 @@ static void print_folded(const struct table *t, char **cells,
 	(void)fprintf(to, "%s\n", buf_text(&row));
 }
 
-void table_print(const struct table *t, const char *indent, FILE *to)
+void table_print(struct table *t, const char *indent, FILE *to)
 {
 	auto_free size_t *widths =
 		mem_zalloc((t->columns + 1) * sizeof(*widths));
@@ -111,9 +111,10 @@ void table_print(const struct table *t, const char *indent, FILE *to)
 		used += last ? last + 2 : 0;
 		last = widths[i];
 	}
+	if (!t->width)
+		t->width = output_width() ?: TABLE_WHOLE;
 	/* Else hardly anything of the last column would be seen. */
-	fold = t->width &&
-	       used + (last < LAST_MIN ? last : LAST_MIN) > t->width;
+	fold = used + (last < LAST_MIN ? last : LAST_MIN) > t->width;
 	for (i = 0; i < t->cells.count; i += t->columns)
 		if (fold)
 			print_folded(t, t->cells.items + i, indent, to);

@@ -46,14 +46,12 @@ static void add_long_row(struct table *t, const struct entry *e)
 			   chattr_text(e->chattr, chattr));
 	if (e->flags & ENTRY_INCOMPLETE)
 		buf_add_text(&name, "  (incomplete)");
-	table_row(t,
-		  (const char *const[]){mode, owner, size, text_time(e->mtime),
-					buf_text(&name)});
+	table_row(t, mode, owner, size, text_time(e->mtime), buf_text(&name));
 }
 
 void tree_list_entries(const struct tree *tree, enum tree_list_form form)
 {
-	AUTO(table) struct table t = {.columns = 5};
+	AUTO(table) struct table t = {.width = TABLE_WHOLE};
 	json_t *array = json_array();
 	size_t i;
 

@@ -219,17 +219,17 @@ static void a_name_reaches_nobody_as_a_control_sequence(void **state)
 
 static void columns_line_up_as_a_terminal_shows_them(void **state)
 {
-	struct table t = {.columns = 2, .width = 23};
+	struct table t = {.width = 23};
 	auto_free char *text = NULL;
 	size_t len;
 	FILE *to = open_memstream(&text, &len);
 
 	(void)state;
 	assert_non_null(to);
-	table_row(&t, (const char *const[]){"\xc3\xa4", "1"});
-	table_row(&t, (const char *const[]){"long", "2"});
-	table_row(&t, (const char *const[]){"\xe6\xbc\xa2", "3"});
-	table_row(&t, (const char *const[]){"e\xcc\x81", "45678901234567890"});
+	table_row(&t, "\xc3\xa4", "1");
+	table_row(&t, "long", "2");
+	table_row(&t, "\xe6\xbc\xa2", "3");
+	table_row(&t, "e\xcc\x81", "45678901234567890");
 	table_print(&t, ">", to);
 	assert_int_equal(fclose(to), 0);
 	assert_string_equal(text, ">\xc3\xa4     1\n>long  2\n"

@@ -16,14 +16,14 @@
 /* Two rows, the second column empty; to free. */
 static char *printed(size_t width, const char *last)
 {
-	struct table t = {.columns = 4, .width = width};
+	struct table t = {.width = width};
 	char *text = NULL;
 	size_t len;
 	FILE *to = open_memstream(&text, &len);
 
 	assert_non_null(to);
-	table_row(&t, (const char *const[]){"3mk9zq-4t", "", "exit 0", last});
-	table_row(&t, (const char *const[]){"3mk9zr-01", "", "", "none"});
+	table_row(&t, "3mk9zq-4t", "", "exit 0", last);
+	table_row(&t, "3mk9zr-01", "", "", "none");
 	table_print(&t, "", to);
 	table_free(&t);
 	assert_int_equal(fclose(to), 0);
@@ -32,7 +32,7 @@ static char *printed(size_t width, const char *last)
 
 static void test_columns_line_up(void **state)
 {
-	auto_free char *text = printed(0, "make all of it");
+	auto_free char *text = printed(TABLE_WHOLE, "make all of it");
 
 	(void)state;
 	assert_string_equal(text, "3mk9zq-4t  exit 0  make all of it\n"
