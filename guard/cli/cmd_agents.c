@@ -282,7 +282,6 @@ int cmd_agents(const struct options *o, struct context *c, struct err *err)
 {
 	const char *name = o->operands[0];
 	unsigned long runs = 1;
-	int got;
 
 	if (o->undo && !name)
 		return options_usage_error(
@@ -295,11 +294,8 @@ int cmd_agents(const struct options *o, struct context *c, struct err *err)
 	if (!o->undo && o->count > 1)
 		return options_usage_error(o, "expected one NAME");
 	if (o->reset)
-		got = reset_agent_home(c, o->reset, o->yes, err);
-	else if (o->undo)
-		got = undo_agent_home(c, name, runs, o->yes, err);
-	else
-		got = name ? show_profile(c, name, err)
-			   : list_agents(c, o->json);
-	return got == 0 && !output_finish() ? STATUS_REFUSED : got;
+		return reset_agent_home(c, o->reset, o->yes, err);
+	if (o->undo)
+		return undo_agent_home(c, name, runs, o->yes, err);
+	return name ? show_profile(c, name, err) : list_agents(c, o->json);
 }

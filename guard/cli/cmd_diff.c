@@ -332,10 +332,7 @@ static int diff_two_runs(struct context *c, struct session *a,
 		mem_list_add(&paths, path_rest(path, a->project));
 	}
 	diffshow_start(o);
-	got = diffsnaps_runs(c, a, b, paths, count, o, err);
-	if (got < 0)
-		return got;
-	return output_finish() ? got : STATUS_REFUSED;
+	return diffsnaps_runs(c, a, b, paths, count, o, err);
 }
 
 static bool has_modified(const struct changes *c)
@@ -409,7 +406,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		(void)printf("still running: these are its changes so far\n");
 	if (judge_and_print(c, &p, &changes, o, &result, err) < 0)
 		return -err->num;
-	if (!output_finish() || !result.compared || !diffshow_has_compared())
+	if (!result.compared || !diffshow_has_compared())
 		return STATUS_REFUSED;
 	if (!o->exit_code ||
 	    !(changes_total(&changes) + changes_home(&changes)->list.count))

@@ -261,5 +261,5 @@ int cmd_doctor(const struct options *o, struct context *c, struct err *err)
 		(void)printf("%s\n", d.missing ? "guard run does not work here"
 					       : "guard run works here");
 	}
-	return output_finish() && !d.missing ? STATUS_OK : STATUS_REFUSED;
+	return d.missing ? STATUS_REFUSED : STATUS_OK;
 }

@@ -187,7 +187,5 @@ int cmd_du(const struct options *o, struct context *c, struct err *err)
 	session_list_free(&d.sessions);
 	free(d.run_bytes);
 	prune_plan_free(&d.plan);
-	if (got < 0)
-		return got;
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return got;
 }

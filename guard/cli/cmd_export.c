@@ -33,9 +33,8 @@ static int write_tar_data(void *arg, const void *data, size_t len,
 			       ? fail_errno(err, "write %s",
 					    text_quote(x->file))
 			       : 0;
-	if (fwrite(data, 1, len, stdout) != len)
-		return fail_errno(err, "write the archive");
-	return 0;
+	(void)fwrite(data, 1, len, stdout);
+	return output_has_failed() ? fail_errno(err, "write the archive") : 0;
 }
 
 static void report_deleted_path(void *arg, const char *path)
@@ -209,5 +208,5 @@ int cmd_export(const struct options *o, struct context *c, struct err *err)
 					      o->dashed, err);
 	if (got)
 		return output_has_failed() ? STATUS_OK : got;
-	return output_finish() && !x.left_out ? STATUS_OK : STATUS_REFUSED;
+	return x.left_out ? STATUS_REFUSED : STATUS_OK;
 }

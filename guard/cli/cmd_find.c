@@ -128,8 +128,7 @@ static int find_command(struct find_command *f, struct context *c,
 				     ? ""
 				     : ": '*PART*' finds a part of a "
 				       "name");
-	return output_finish() && v.count && !v.damaged ? STATUS_OK
-							: STATUS_REFUSED;
+	return v.count && !v.damaged ? STATUS_OK : STATUS_REFUSED;
 }
 
 int cmd_find(const struct options *o, struct context *c, struct err *err)

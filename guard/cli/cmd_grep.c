@@ -347,8 +347,6 @@ static int grep(struct grep *g, struct context *c, char **paths, size_t count,
 	progress_end();
 	if (got < 0 || print_matches(g, &v, &t, err) < 0)
 		return output_has_failed() ? STATUS_OK : -err->num;
-	if (!output_finish())
-		return STATUS_REFUSED;
 	if (!v.count && !g->o->json)
 		output_print("no snapshot has a file there");
 	return g->matched && !g->unread && !v.damaged ? STATUS_OK

@@ -53,7 +53,7 @@ static int log_snapshots(struct context *c, const char *arg,
 		history_show_json(&h, o->number);
 	else
 		history_show_text(&h, o->number);
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return STATUS_OK;
 }
 
 /* RUN or RUN@WHEN: 1 when it was one, and no file has this name. */
@@ -276,7 +276,7 @@ static int log_actions(struct context *c, const struct options *o,
 		json_array_foreach(array, i, line) print_action(line);
 		json_decref(array);
 	}
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return STATUS_OK;
 }
 
 static int log_versions(struct context *c, const struct options *o,
@@ -284,9 +284,9 @@ static int log_versions(struct context *c, const struct options *o,
 {
 	int got = o->count ? log_run(c, o->operands[0], o, err) : 0;
 
-	if (got > 0)
-		return output_finish() ? STATUS_OK : STATUS_REFUSED;
-	return got < 0 ? got : log_snapshots(c, o->operands[0], o, err);
+	return got > 0	 ? STATUS_OK
+	       : got < 0 ? got
+			 : log_snapshots(c, o->operands[0], o, err);
 }
 
 static int log_backup(struct context *c, const struct options *o,

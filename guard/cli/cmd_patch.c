@@ -25,7 +25,5 @@ int cmd_patch(const struct options *o, struct context *c, struct err *err)
 		return -err->num;
 	got = patch_print(c, &run, &trees.base.root, &trees.result, stdout,
 			  !isatty(STDOUT_FILENO), err);
-	if (got < 0)
-		return got;
-	return output_finish() && got ? STATUS_OK : STATUS_REFUSED;
+	return got < 0 ? got : got ? STATUS_OK : STATUS_REFUSED;
 }

@@ -127,7 +127,7 @@ static int execute_prune(struct context *c, struct prune_command *p,
 		output_hint("guard prune --trash deletes them now");
 	if (!p->o->json && result.snapshots)
 		output_hint("guard undelete lists and restores them");
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return STATUS_OK;
 }
 
 static int prune_snapshots(struct prune_command *p, struct context *c,
@@ -177,7 +177,7 @@ static int prune_snapshots(struct prune_command *p, struct context *c,
 		return execute_prune(c, p, &plan, err);
 	if (p->o->json)
 		print_prune_json(&plan, NULL);
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return STATUS_OK;
 }
 
 /* No rule is about them: they can all be had again. */
@@ -206,7 +206,7 @@ static int clear_caches(struct prune_command *p, struct context *c,
 	if (caches.busy)
 		output_print("%s skipped: in use by a run",
 			     text_count(caches.busy, "directory"));
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return STATUS_OK;
 }
 
 /* The rules do not apply to the trash. */
@@ -243,7 +243,7 @@ static int empty_both_trashes(struct prune_command *p, struct context *c,
 			     text_size(t.versions.bytes),
 			     p->o->dry_run ? "would be removed" : "removed");
 	}
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return STATUS_OK;
 }
 
 int cmd_prune(const struct options *o, struct context *c, struct err *err)

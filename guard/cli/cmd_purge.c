@@ -286,7 +286,7 @@ static int execute_purge(struct context *c, struct purge_command *p,
 		"%s is purged from %s%s; %s cleared, both trashes are empty",
 		text_quote(p->path), text_count(result.snapshots, "snapshot"),
 		layers, text_count(result.packs, "pack"));
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return STATUS_OK;
 }
 
 /* The only part of the state that snapshots hold. */
@@ -361,7 +361,7 @@ static int purge_versions(struct purge_command *p, struct context *c,
 				       : STATUS_REFUSED;
 	if (p->o->json)
 		print_purge_json(p, NULL);
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return STATUS_OK;
 }
 
 int cmd_purge(const struct options *o, struct context *c, struct err *err)

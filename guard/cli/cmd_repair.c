@@ -210,7 +210,7 @@ static int check_and_repair(struct repair_command *r, struct context *c,
 		output_print("the store is intact: nothing to repair");
 		if (r->lost)
 			print_repair_json(r, NULL);
-		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+		return STATUS_OK;
 	}
 	output_print("the store is damaged: %s, %s of snapshots suffer",
 		     text_count(r->faults, "fault"),
@@ -257,9 +257,7 @@ static int check_and_repair(struct repair_command *r, struct context *c,
 		else
 			output_print("nothing else is lost");
 	}
-	return output_finish() && !result.lost && !result.snapshots
-		       ? STATUS_OK
-		       : STATUS_REFUSED;
+	return result.lost || result.snapshots ? STATUS_REFUSED : STATUS_OK;
 }
 
 /* The project around the current directory takes over another one's records. */

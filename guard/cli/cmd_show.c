@@ -26,10 +26,8 @@ static int print_show_data(void *arg, const void *data, size_t len,
 
 	if (!*raw)
 		text_escape(&b, data, len, true);
-	if (fwrite(*raw ? data : b.data, 1, *raw ? len : b.len, stdout) !=
-	    (*raw ? len : b.len))
-		return fail_errno(err, "write to stdout");
-	return 0;
+	(void)fwrite(*raw ? data : b.data, 1, *raw ? len : b.len, stdout);
+	return output_has_failed() ? fail_errno(err, "write to stdout") : 0;
 }
 
 static void begin_text_output(const struct options *o, bool *ret_raw)
@@ -289,9 +287,7 @@ static int list_directory(const struct options *o, struct context *c,
 		if (got >= 0)
 			tree_list_entries(&tree, form);
 	}
-	if (got < 0)
-		return got;
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return got < 0 ? got : STATUS_OK;
 }
 
 int cmd_show(const struct options *o, struct context *c, struct err *err)
@@ -315,9 +311,5 @@ int cmd_show(const struct options *o, struct context *c, struct err *err)
 		got = show_snapshot(c, when, path, o, err);
 	}
 	/* The user has left the pager. */
-	if (got < 0 && output_has_failed())
-		return STATUS_OK;
-	if (got < 0)
-		return got;
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return got < 0 && !output_has_failed() ? got : STATUS_OK;
 }

@@ -230,9 +230,7 @@ static int snapshot_command(char **paths, size_t count,
 	else if (t->o->json && (got == 0 || json_array_size(array)))
 		jsonstream_print_list("guard.snapshots/1", "snapshots",
 				      TAKE(array));
-	if (got < 0)
-		return got;
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return got;
 }
 
 int cmd_snapshot(const struct options *o, struct context *c, struct err *err)

@@ -39,7 +39,7 @@ static int list_trash(struct context *c, bool json, struct err *err)
 		if (!trash.count)
 			output_print("no snapshot is in the trash");
 	}
-	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	return STATUS_OK;
 }
 
 static int undelete_and_print(struct context *c, const uint64_t *seqs,

@@ -143,7 +143,7 @@ static int verify_and_report(struct context *c, struct verify_options *o,
 			output_hint(
 				"guard verify --read-data checks every byte");
 	}
-	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;
+	return got ? STATUS_REFUSED : STATUS_OK;
 }
 
 /* --- a destination --- */
@@ -284,7 +284,7 @@ static int verify_destination(struct context *c,
 			     text_size(sum.bytes));
 		output_print("%s", text);
 	}
-	return output_finish() && !v.backup_faults ? STATUS_OK : STATUS_REFUSED;
+	return v.backup_faults ? STATUS_REFUSED : STATUS_OK;
 }
 
 int cmd_verify(const struct options *o, struct context *c, struct err *err)

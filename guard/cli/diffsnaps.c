@@ -292,7 +292,7 @@ static int compare_points(struct point_pair *s, const char *const *paths,
 		changes_filter(&root->list, paths);
 	diffshow_start(o);
 	print_differences(s, &changes, o);
-	if (!output_finish() || !diffshow_has_compared())
+	if (!diffshow_has_compared())
 		return STATUS_REFUSED;
 	return o->exit_code && root->list.count;
 }

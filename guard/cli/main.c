@@ -118,11 +118,14 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 			break;
 		}
 		status = call_verb(&o, &err);
-		if (status < 0) {
-			status = output_status(status, &err);
-			if (verb->fails)
-				status = verb->fails;
-		}
+		if (status < 0)
+			output_error(&err);
+		/* An output that could not be written is an error of the verb.
+		 * EDOM is of time_spec_parse(). */
+		if (status < 0 || !output_finish())
+			status = verb->fails
+					 ?: status == -EDOM ? STATUS_USAGE
+							    : STATUS_REFUSED;
 	}
 	options_free(&o);
 	output_pager_end();

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,7 +16,6 @@
 #include "base/child.h"
 #include "base/path.h"
 #include "guard/cli/user_git.h"
-#include "guard/state/exit_status.h"
 #include "guard/state/free_space.h"
 
 #define CUT_COLUMNS 60
@@ -25,6 +25,7 @@ static bool quiet;
 static enum output_when colours = OUTPUT_AUTO;
 static pid_t pager;
 static size_t pager_width;
+static int write_error; /* of stdout, which forgets it with the bytes */
 
 void output_quiet(bool on)
 {
@@ -40,6 +41,7 @@ bool output_is_quiet(void)
 FILE *output_stderr(void)
 {
 	(void)fflush(stdout);
+	(void)output_has_failed();
 	return stderr;
 }
 
@@ -139,14 +141,6 @@ void output_error(const struct err *err)
 
 		print_message("  ", hint);
 	}
-}
-
-int output_status(int got, const struct err *err)
-{
-	if (got >= 0)
-		return got;
-	output_error(err);
-	return err->num == EDOM ? STATUS_USAGE : STATUS_REFUSED;
 }
 
 void output_color(enum output_when when)
@@ -281,17 +275,27 @@ size_t output_width(void)
 
 bool output_has_failed(void)
 {
-	return ferror(stdout) != 0;
+	if (ferror(stdout) && !write_error)
+		write_error = errno;
+	return ferror(stdout);
 }
 
 bool output_finish(void)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	static bool told;
+	struct pollfd reader = {.fd = STDOUT_FILENO};
+
+	(void)output_stderr();
+	if (!output_has_failed())
 		return true;
 	/* Left by its reader: that is how pagers and `head` end. */
-	if (errno == EPIPE || pager > 0)
+	if (write_error == EPIPE || pager > 0 ||
+	    (poll(&reader, 1, 0) > 0 && reader.revents & POLLERR))
 		return true;
-	(void)fprintf(stderr, "guard: write to stdout: %s\n", strerror(errno));
+	if (!told)
+		(void)fprintf(stderr, "guard: write to stdout: %s\n",
+			      strerror(write_error));
+	told = true;
 	return false;
 }
 

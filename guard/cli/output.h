@@ -45,9 +45,6 @@ void output_message(enum report_kind kind, const char *format, ...)
 FILE *output_stderr(void);
 /* Always; the error's own text is already whole. */
 void output_error(const struct err *err);
-/* The exit status of a verb: got, or after a negative got, whose error is
- * printed, STATUS_REFUSED; STATUS_USAGE for EDOM of time_spec_parse(). */
-int output_status(int got, const struct err *err);
 
 /* In the order of the words of --color. */
 enum output_when { OUTPUT_AUTO, OUTPUT_ALWAYS, OUTPUT_NEVER };
@@ -76,7 +73,8 @@ void output_pager_end(void);
 size_t output_width(void);
 /* The reader of stdout has gone: stop producing. */
 bool output_has_failed(void);
-/* Flushes stdout; false (and a message) when it could not all be written. */
+/* Flushes stdout; false (and one message) when it could not all be written.
+ * main() calls it behind each verb. */
 bool output_finish(void);
 
 /*

@@ -561,7 +561,7 @@ static int run_review(struct review_session *v, struct err *err)
 		judge_review(v);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		print_review(v, n.items > 0);
-		return output_finish() && compared ? STATUS_OK : STATUS_REFUSED;
+		return compared ? STATUS_OK : STATUS_REFUSED;
 	}
 	if (n.items && load_decisions(v, &note, err) < 0)
 		return -err->num;

@@ -37,6 +37,11 @@ gives 0 'guard status --porcelain prints lines' guard status --porcelain
 is "$(wc -l <"$out")" 1 'status --porcelain prints one line for one run'
 gives 0 'with --json it prints JSON' guard status --json --porcelain
 says "$out" '"runs"'
+gives 1 'status fails when its output cannot be written' \
+	sh -c 'exec guard status >/dev/full'
+says "$err" 'write to stdout: No space left on device'
+gives 2 'diff fails when its output cannot be written' \
+	sh -c 'exec guard diff --exit-code >/dev/full'
 run=$(guard status -q | head -n 1)
 ok 'status -q prints the id of the run' test -n "$run"
 

@@ -134,6 +134,9 @@ says "$err" "deleted: 'gone'"
 silent "$err" 'folder/deep'
 says "$err" "not in the archive: '.git': a .git is skipped"
 is "$(grep -c '^guard: deleted: ' "$err")" 4 'export names deleted entries'
+guard export --tar >/dev/full 2>"$err" </dev/null
+is $? 1 'export fails when the archive cannot be written'
+says "$err" 'write to stdout: No space left on device'
 is "$(stat -c %s "$T/tar" | awk '{ print $1 % 10240 }')" 0 \
 	'the archive consists of complete records'
 ok 'the archive does not contain holes' \
