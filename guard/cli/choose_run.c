@@ -9,16 +9,18 @@
 #include "overlay/layers.h"
 #include "overlay/scan.h"
 
-int choose_run_open(struct context *c, int count, char **argv, int dashed,
-		    bool lock, struct resolved_run *ret, struct err *err)
+int choose_run_open(struct context *c, const struct options *o,
+		    struct resolved_run *ret, struct err *err)
 {
 	struct err ignored;
-	int got = resolve_run_open(c, count, argv, dashed, lock, ret, err);
+	int got = resolve_run_open(c, o->count, o->operands, o->dashed, false,
+				   ret, err);
 
 	if (got != -ENOENT || !c->project ||
 	    recover_project(c, c->project, &ignored) <= 0)
 		return got;
-	return resolve_run_open(c, count, argv, dashed, lock, ret, err);
+	return resolve_run_open(c, o->count, o->operands, o->dashed, false, ret,
+				err);
 }
 
 char *choose_run_text(const struct session *s)

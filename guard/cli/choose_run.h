@@ -10,10 +10,13 @@
 #include "guard/change/changes.h"
 #include "guard/change/resolve_run.h"
 
-/* As resolve_run_open(). Where no run is pending, an interrupted undo is
- * finished first, which makes one pending. */
-int choose_run_open(struct context *c, int count, char **argv, int dashed,
-		    bool lock, struct resolved_run *ret, struct err *err);
+struct options;
+
+/* As resolve_run_open(), with the operands of the verb, and without its lock.
+ * Where no run is pending, an interrupted undo is finished first, which makes
+ * one pending. */
+int choose_run_open(struct context *c, const struct options *o,
+		    struct resolved_run *ret, struct err *err);
 /* "run fix-login (make test)", for a question; to free. */
 char *choose_run_text(const struct session *s);
 /* The changes of a pending run as a table shows them: "2 modified, 1 in home",

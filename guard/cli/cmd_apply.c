@@ -438,8 +438,7 @@ static int apply_locked(struct apply *a, struct err *err)
 	return got;
 }
 
-static int apply(struct context *c, int count, char **argv, int dashed,
-		 const struct options *o, struct err *err)
+static int apply(struct context *c, const struct options *o, struct err *err)
 {
 	static const enum plan_resolve resolves[] = {
 		[OPTION_RESOLVE_OURS] = RESOLVE_OURS,
@@ -468,20 +467,20 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	a.in.commits = o->commits;
 	a.consent.in = &a.in;
 	a.consent.takes_all = o->commits || a.commit.on;
-	apply_selection_parse(&a.selection, count, argv);
+	apply_selection_parse(&a.selection, o->count, o->operands);
 	a.in.may_be_partial = !o->patch && !a.commit.on && !o->commits &&
 			      !apply_selection_any(&a.selection);
 	a.in.c = c;
 	a.in.p = &p;
-	if (choose_run_open(c, count, argv, dashed, false, &p, err) < 0)
+	if (choose_run_open(c, o, &p, err) < 0)
 		return -err->num;
 	output_run_commands(&c->state, p.session.project);
 	if (o->commits && resolve_run_has_paths(&p))
 		return fail(err, EINVAL,
 			    "--commits applies all files of a run: give no "
 			    "paths");
-	for (i = p.named; i < count; i++) {
-		auto_free char *path = resolve_run_path(argv[i], err);
+	for (i = p.named; i < o->count; i++) {
+		auto_free char *path = resolve_run_path(o->operands[i], err);
 
 		if (path)
 			mem_list_add(&a.consent.named, path);
@@ -492,7 +491,8 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	apply_selection_restore(&a.selection);
 	/* Numbers of lines are of one run. */
 	if (!o->dry_run || a.selection.lines.count)
-		got = choose_run_check(c, &p, o->yes || o->dry_run, argv, err);
+		got = choose_run_check(c, &p, o->yes || o->dry_run, o->operands,
+				       err);
 	if (got)
 		return got;
 	if (recover_project(c, p.session.project, err) < 0 ||
@@ -513,15 +513,8 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 }
 
 /* An apply for each pause of the run. */
-struct followed {
-	char **argv; /* the run's id, then the paths */
-	int count, dashed;
-	const struct options *o;
-};
-
 static int apply_followed(void *arg, struct err *err)
 {
-	const struct followed *f = arg;
 	AUTO(context) struct context c = CONTEXT_NONE;
 	int got;
 
@@ -530,7 +523,7 @@ static int apply_followed(void *arg, struct err *err)
 	(void)tcflush(STDIN_FILENO, TCIFLUSH);
 	got = context_open(&c, true, err);
 	if (got == 0)
-		got = apply(&c, f->count, f->argv, f->dashed, f->o, err);
+		got = apply(&c, arg, err);
 	/* The next pause may have what this one lacks. */
 	if (got < 0)
 		output_error(err);
@@ -541,11 +534,10 @@ static int follow(struct context *c, const struct options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(mem_list) char **operands = NULL;
-	struct followed f = {.dashed = o->dashed, .o = o};
+	struct options each = *o; /* its operands name the run */
 	int i;
 
-	if (choose_run_open(c, o->count, o->operands, o->dashed, false, &p,
-			    err) < 0)
+	if (choose_run_open(c, o, &p, err) < 0)
 		return -err->num;
 	if (!resolve_run_is_running(&p.session))
 		return fail(err, ESRCH,
@@ -560,13 +552,13 @@ static int follow(struct context *c, const struct options *o, struct err *err)
 	mem_list_add(&operands, p.session.id);
 	for (i = p.named; i < o->count; i++)
 		mem_list_add(&operands, o->operands[i]);
-	f.argv = operands;
-	f.count = 1 + o->count - p.named;
+	each.operands = operands;
+	each.count = 1 + o->count - p.named;
 	output_print("following run %s: its changes are %s at each pause of "
 		     "%.3g s; Ctrl-C ends this, the run goes on",
 		     session_label(&p.session), o->yes ? "applied" : "offered",
 		     (double)o->rest / 1000);
-	return follow_run(p.session.id, o->rest, apply_followed, &f, err);
+	return follow_run(p.session.id, o->rest, apply_followed, &each, err);
 }
 
 /* The transaction itself reports the result. */
@@ -594,6 +586,5 @@ int cmd_apply(const struct options *o, struct context *c, struct err *err)
 	c->wait_for_lock = true;
 	if (o->resume || o->abort)
 		return end_interrupted_apply(c, o->abort, err);
-	return o->follow ? follow(c, o, err)
-			 : apply(c, o->count, o->operands, o->dashed, o, err);
+	return (o->follow ? follow : apply)(c, o, err);
 }

@@ -343,14 +343,16 @@ static bool has_modified(const struct changes *c)
 	return n.modified > 0;
 }
 
-static int diff(struct context *c, int count, char **argv, int dashed,
+static int diff(struct context *c, const struct options *given,
 		const struct diff_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(session) struct session a = SESSION_NONE;
 	AUTO(session) struct session b = SESSION_NONE;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
-	int words = words_before_dashes(count, dashed), points, got;
+	char **argv = given->operands;
+	int words = words_before_dashes(given->count, given->dashed);
+	int points, got;
 	struct freezer *freezer = NULL;
 	struct diff_result result = {.compared = true};
 	struct err unexpected;
@@ -364,12 +366,13 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 			    "changes of one run: name a run, or none for the "
 			    "latest");
 	if (got)
-		return diff_two_runs(c, &a, &b, argv + 2, count - 2, o, err);
+		return diff_two_runs(c, &a, &b, argv + 2, given->count - 2, o,
+				     err);
 	if (points < 0)
 		return points;
 	if (points)
-		return diffsnaps(c, argv, points, count, o, err);
-	if (choose_run_open(c, count, argv, dashed, false, &p, err) < 0)
+		return diffsnaps(c, argv, points, given->count, o, err);
+	if (choose_run_open(c, given, &p, err) < 0)
 		return -err->num;
 	got = recover_project(c, p.session.project, err);
 	if (got > 0)
@@ -462,5 +465,5 @@ int cmd_diff(const struct options *o, struct context *c, struct err *err)
 	/* As in git, color turns colors on. */
 	if (o->word_diff == OPTION_WORD_DIFF_COLOR && !o->color)
 		output_color(OUTPUT_ALWAYS);
-	return diff(c, o->count, o->operands, o->dashed, &d, err);
+	return diff(c, o, &d, err);
 }

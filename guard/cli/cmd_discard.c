@@ -21,8 +21,7 @@ int cmd_discard(const struct options *o, struct context *c, struct err *err)
 		reserve_release(c->state.fd);
 		return discard_every_run(c, &how, err);
 	}
-	if (choose_run_open(c, o->count, o->operands, o->dashed, false, &p,
-			    err) < 0)
+	if (choose_run_open(c, o, &p, err) < 0)
 		return -err->num;
 	output_run_commands(&c->state, p.session.project);
 	p.only = o->only;

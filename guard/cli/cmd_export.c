@@ -18,8 +18,8 @@
 struct export
 {
 	struct context *c;
-	const char *file; /* NULL: stdout */
-	int fd; /* of the file */
+	const struct options *o;
+	int fd; /* of the file; -1: stdout */
 	bool left_out; /* something that was asked for */
 };
 
@@ -31,7 +31,7 @@ static int write_tar_data(void *arg, const void *data, size_t len,
 	if (x->fd >= 0)
 		return fd_write(x->fd, data, len) < 0
 			       ? fail_errno(err, "write %s",
-					    text_quote(x->file))
+					    text_quote(x->o->output))
 			       : 0;
 	(void)fwrite(data, 1, len, stdout);
 	return output_has_failed() ? fail_errno(err, "write the archive") : 0;
@@ -83,18 +83,16 @@ static int write_tar(struct export *x, const struct entry *old,
 			  &sink, err);
 }
 
-static int export_run(struct export *x, int count, char **argv, int dashed,
-		      struct err *err)
+static int export_run(struct export *x, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run resolved_run = RESOLVED_RUN_NONE;
 	AUTO(run_trees) struct run_trees run_trees = RUN_TREES_NONE;
 	const struct session *s = &resolved_run.session;
 	int got;
 
-	if (choose_run_open(x->c, count, argv, dashed, false, &resolved_run,
-			    err) < 0)
+	if (choose_run_open(x->c, x->o, &resolved_run, err) < 0)
 		return -err->num;
-	got = choose_run_check(x->c, &resolved_run, true, argv, err);
+	got = choose_run_check(x->c, &resolved_run, true, x->o->operands, err);
 	if (got)
 		return got;
 	if (recover_project(x->c, s->project, err) < 0 ||
@@ -113,16 +111,16 @@ static int export_run(struct export *x, int count, char **argv, int dashed,
 }
 
 /* Each path as `guard show SNAP:PATH` takes it, all in one snapshot. */
-static int export_snapshot(struct export *x, int count, char **argv,
-			   struct err *err)
+static int export_snapshot(struct export *x, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	AUTO(mem_list) char **paths = NULL;
+	char **argv = x->o->operands;
 	int i;
 
 	if (context_store(x->c, STORE_READ, err) < 0)
 		return -err->num;
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < x->o->count; i++) {
 		AUTO(snapshot) struct snapshot at = {0};
 		AUTO(entry) struct entry e = {0};
 		auto_free char *path = NULL;
@@ -152,23 +150,21 @@ static int export_snapshot(struct export *x, int count, char **argv,
 	return write_tar(x, NULL, &s.root, paths, err);
 }
 
-static int export(struct export *x, int count, char **argv, int dashed,
-		  struct err *err)
+static int export(struct export *x, struct err *err)
 {
 	int points = diffsnaps_points(
-		x->c, words_before_dashes(count, dashed) > 0, argv, err);
+		x->c, words_before_dashes(x->o->count, x->o->dashed) > 0,
+		x->o->operands, err);
 
 	if (points < 0)
 		return points;
-	return points ? export_snapshot(x, count, argv, err)
-		      : export_run(x, count, argv, dashed, err);
+	return (points ? export_snapshot : export_run)(x, err);
 }
 
-static int export_file(struct export *x, int count, char **argv, int dashed,
-		       struct err *err)
+static int export_file(struct export *x, struct err *err)
 {
 	AUTO(atomic_file) struct atomic_file f = ATOMIC_FILE_NONE;
-	auto_free char *path = resolve_run_path(x->file, err), *dir = NULL;
+	auto_free char *path = resolve_run_path(x->o->output, err), *dir = NULL;
 	auto_close int dirfd = -1;
 	struct stat st;
 	int got;
@@ -188,24 +184,23 @@ static int export_file(struct export *x, int count, char **argv, int dashed,
 	if (atomic_begin(dirfd, path_name(path), 0600, &f, err) < 0)
 		return -err->num;
 	x->fd = f.fd;
-	got = export(x, count, argv, dashed, err);
+	got = export(x, err);
 	return got ? got : atomic_publish(&f, path_name(path), err);
 }
 
 int cmd_export(const struct options *o, struct context *c, struct err *err)
 {
-	struct export x = {.c = c, .file = o->output, .fd = -1};
+	struct export x = {.c = c, .o = o, .fd = -1};
 	int got;
 
 	if (!o->tar)
 		return options_usage_error(
 			o, "--tar is required: it is the only format");
-	if (!x.file && isatty(STDOUT_FILENO))
+	if (!o->output && isatty(STDOUT_FILENO))
 		return fail(err, EINVAL,
 			    "a tar archive cannot be written to a terminal: "
 			    "use -o FILE, or a pipe");
-	got = (x.file ? export_file : export)(&x, o->count, o->operands,
-					      o->dashed, err);
+	got = (o->output ? export_file : export)(&x, err);
 	if (got)
 		return output_has_failed() ? STATUS_OK : got;
 	return x.left_out ? STATUS_REFUSED : STATUS_OK;

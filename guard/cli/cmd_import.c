@@ -262,8 +262,7 @@ int cmd_import(const struct options *o, struct context *c, struct err *err)
 			    "import needs git: run apt install git (the run is "
 			    "kept)");
 	if (context_open(c, true, err) < 0 ||
-	    choose_run_open(c, o->count, o->operands, o->dashed, false, &p,
-			    err) < 0)
+	    choose_run_open(c, o, &p, err) < 0)
 		return -err->num;
 	got = o->dry_run ? 0
 			 : choose_run_check(c, &p, o->yes, o->operands, err);

@@ -13,8 +13,7 @@ int cmd_patch(const struct options *o, struct context *c, struct err *err)
 	AUTO(run_trees) struct run_trees trees = RUN_TREES_NONE;
 	int got;
 
-	if (choose_run_open(c, o->count, o->operands, o->dashed, false, &run,
-			    err) < 0)
+	if (choose_run_open(c, o, &run, err) < 0)
 		return -err->num;
 	got = choose_run_check(c, &run, true, o->operands, err);
 	if (got)

@@ -23,8 +23,7 @@ int cmd_review(const struct options *o, struct context *c, struct err *err)
 	(void)mallopt(M_ARENA_MAX, 1);
 	a.c = c;
 	a.p = &p;
-	if (choose_run_open(c, o->count, o->operands, o->dashed, false, &p,
-			    err) < 0 ||
+	if (choose_run_open(c, o, &p, err) < 0 ||
 	    recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;

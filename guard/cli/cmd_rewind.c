@@ -206,8 +206,7 @@ int cmd_rewind(const struct options *o, struct context *c, struct err *err)
 	struct rewind_verb v = {.o = o, .r = {.c = c, .p = &p}};
 	int got;
 
-	if (choose_run_open(c, o->count, o->operands, o->dashed, false, &p,
-			    err) < 0)
+	if (choose_run_open(c, o, &p, err) < 0)
 		return -err->num;
 	output_run_commands(&c->state, p.session.project);
 	got = o->dry_run ? 0

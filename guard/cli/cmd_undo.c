@@ -163,8 +163,8 @@ static int redo_discard(struct undo *u, struct err *err)
 		mem_list_add(&operands, path);
 	}
 	resolved_run_free(&p);
-	if (choose_run_open(u->c, parts + 1, operands, parts, !u->dry, &p,
-			    err) < 0)
+	if (resolve_run_open(u->c, parts + 1, operands, parts, !u->dry, &p,
+			     err) < 0)
 		return -err->num;
 	/* The parts are all paths of the first time. */
 	p.only = true;

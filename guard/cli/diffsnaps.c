@@ -386,7 +386,10 @@ int diffsnaps_open_runs(struct context *c, int count, char **argv,
 		AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 
 		if (count < 2 ||
-		    choose_run_open(c, 1, &argv[i], 0, false, &p, err) < 0 ||
+		    choose_run_open(
+			    c,
+			    &(struct options){.operands = &argv[i], .count = 1},
+			    &p, err) < 0 ||
 		    !p.named)
 			return 0;
 		*ret[i] = p.session;
