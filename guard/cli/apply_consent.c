@@ -111,11 +111,6 @@ static int parse_consent(struct apply_consent *a, struct err *err)
 	return 0;
 }
 
-static bool has_terminal(void)
-{
-	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
-}
-
 /* The changes that the plans leave out. */
 static size_t count_left_out(const struct apply_consent *a)
 {
@@ -257,7 +252,8 @@ int apply_consent_plan(struct apply_consent *a, struct err *err)
 		return -err->num;
 	if (a->o->follow && a->o->yes)
 		return leave_blocked(a, err);
-	if (a->o->dry_run || a->o->json || !has_terminal() || !take_askable(a))
+	if (a->o->dry_run || a->o->json || !output_can_ask() ||
+	    !take_askable(a))
 		return 0;
 	for (i = 0; i < a->askable.count; i++)
 		if (a->askable.items[i].refusal.kind != REFUSED_COPY)
@@ -355,7 +351,7 @@ int apply_consent_ask(struct apply_consent *a, struct err *err)
  * ask on. */
 static char *command_with(const struct apply_consent *a, const char *options)
 {
-	bool asks = !a->o->yes && !a->o->dry_run && !has_terminal();
+	bool asks = !a->o->yes && !a->o->dry_run && !output_can_ask();
 	AUTO(buf) struct buf b = {0};
 	char *const *arg;
 
@@ -428,7 +424,7 @@ void apply_consent_remedy(const struct apply_consent *a)
 				       session_label(&a->in->p->session));
 	if (a->takes_all) {
 		const char *run = session_label(&a->in->p->session);
-		const char *yes = a->o->yes || !has_terminal() ? " -y" : "";
+		const char *yes = a->o->yes || !output_can_ask() ? " -y" : "";
 
 		/* A branch asks about risks, too. */
 		if (only_copies)

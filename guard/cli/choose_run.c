@@ -148,7 +148,7 @@ int choose_run_check(struct context *c, const struct resolved_run *p, bool yes,
 {
 	AUTO(session_list) struct session_list list = {0};
 
-	if (p->named || (!yes && isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
+	if (p->named || (!yes && output_can_ask()))
 		return 0;
 	if (resolve_run_pending(c, &list, err) < 0)
 		return -err->num;

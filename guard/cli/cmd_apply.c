@@ -545,7 +545,7 @@ static int follow(struct context *c, const struct options *o, struct err *err)
 			    "changes",
 			    session_label(&p.session),
 			    session_label(&p.session));
-	if (!o->yes && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)))
+	if (!o->yes && !output_can_ask())
 		return fail(err, ENOTTY,
 			    "--follow asks on a terminal; use -y to apply all "
 			    "that needs no decision");

@@ -299,6 +299,11 @@ bool output_finish(void)
 	return false;
 }
 
+bool output_can_ask(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
 __attribute__((format(printf, 1, 0))) static int ask_yes_no(const char *format,
 							    va_list ap)
 {
@@ -307,7 +312,7 @@ __attribute__((format(printf, 1, 0))) static int ask_yes_no(const char *format,
 	auto_free char *line = output_ask_line(question);
 
 	if (!line)
-		return isatty(STDIN_FILENO) && isatty(STDERR_FILENO) ? 0 : -1;
+		return output_can_ask() ? 0 : -1;
 	return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
 }
 
@@ -355,7 +360,7 @@ char *output_ask_line(const char *question)
 	size_t capacity = 0;
 	ssize_t len;
 
-	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+	if (!output_can_ask())
 		return NULL;
 	open_question = question;
 	(void)signal(SIGCONT, repeat_question);

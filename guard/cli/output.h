@@ -77,9 +77,11 @@ bool output_has_failed(void);
  * main() calls it behind each verb. */
 bool output_finish(void);
 
+/* Whether stdin and stderr are terminals. */
+bool output_can_ask(void);
 /*
- * Asks on the terminal: 1 yes, 0 no (also at the end of input), -1 when stdin
- * or stderr is no terminal and nothing was asked.
+ * Asks on the terminal: 1 yes, 0 no (also at the end of input), -1 when there
+ * is none and nothing was asked.
  */
 int output_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same before something is done, unless the user said yes by -y: whether

@@ -114,7 +114,7 @@ static int ask(const char *question, char **ret, struct err *err)
 	char bytes[SECRET_MAX];
 	ssize_t len;
 
-	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+	if (!output_can_ask())
 		return fail(err, ENOTTY,
 			    "no terminal to ask for the passphrase: use "
 			    "--passphrase-file FILE");
