@@ -79,7 +79,9 @@ static int make_copy_dir(int run_fd, const char *name, struct err *err)
 	return fd < 0 ? fail_errno(err, "create a directory") : 0;
 }
 
-static uint64_t count_files(int dirfd, const char *name, unsigned int depth)
+/* In the entries of a directory whose names begin so. */
+static uint64_t count_files(int dirfd, const char *name, const char *begin,
+			    unsigned int depth)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
@@ -91,27 +93,11 @@ static uint64_t count_files(int dirfd, const char *name, unsigned int depth)
 	    dirlist_read(fd, &list, &ignored) < 0)
 		return 0;
 	for (i = 0; i < list.count; i++)
-		files +=
-			list.items[i].type == DT_DIR
-				? count_files(fd, list.items[i].name, depth + 1)
-				: 1;
-	return files;
-}
-
-/* Files in the uppers of the copy. */
-static uint64_t count_changed(int run_fd, const char *name)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	struct err ignored;
-	auto_close int fd = fd_open_dir(run_fd, name);
-	uint64_t files = 0;
-	size_t i;
-
-	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
-		return 0;
-	for (i = 0; i < list.count; i++)
-		if (strncmp(list.items[i].name, "upper-", 6) == 0)
-			files += count_files(fd, list.items[i].name, 0);
+		if (strncmp(list.items[i].name, begin, strlen(begin)) == 0)
+			files += list.items[i].type == DT_DIR
+					 ? count_files(fd, list.items[i].name,
+						       "", depth + 1)
+					 : 1;
 	return files;
 }
 
@@ -257,7 +243,7 @@ static int exec_in_copy(struct context *c, const struct run_exec *v,
 	read_output(ends[0], child, &log);
 	o->status = status_of_child(child);
 	o->ms = timestamp_monotonic_ms() - begun;
-	o->changed = count_changed(fd, name);
+	o->changed = count_files(fd, name, "upper-", 0);
 	o->last = last_line(&log.tail);
 	(void)close(ends[0]);
 	fd_close(&log.fd);
