@@ -202,14 +202,11 @@ static void add_missing_line(json_t *lines, const struct action *a,
 {
 	auto_free char *before = mem_printf("%" PRIu64, action_before(a));
 	json_t *line = json_object();
-	char when[32];
-	time_t time = a->time;
-	struct tm utc;
+	const char *when;
 	size_t at = 0;
 
-	(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ",
-		       gmtime_r(&time, &utc));
-	jsonout_text(line, "time", when);
+	jsonout_time(line, "time", (struct timestamp){.sec = a->time});
+	when = log_line_text(line, "time");
 	jsonout_text(line, "action", a->parts.count ? "discard" : a->kind);
 	if (*a->run_id)
 		jsonout_text(line, "run", a->run_id);
