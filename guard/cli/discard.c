@@ -248,7 +248,7 @@ static int discard_paths(struct context *c, struct resolved_run *p,
 	changes_find_moves(&changes);
 	all = count_group_changes(groups, count);
 	resolve_run_filter(p, &changes);
-	listing_print_plain(&changes, false, styled_out());
+	listing_print_plain(&changes, styled_out());
 	if (how->dry)
 		return STATUS_OK;
 	/* All of it: then the run goes, and comes back, as a whole. */

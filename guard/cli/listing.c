@@ -338,14 +338,14 @@ void listing_print(struct changes *c, const struct view *views,
 		     to);
 }
 
-void listing_print_plain(struct changes *c, bool full, struct styled *to)
+void listing_print_plain(struct changes *c, struct styled *to)
 {
 	struct view *views = mem_zalloc((c->root_count + 1) * sizeof(*views));
 	size_t i;
 
 	for (i = 0; i < c->root_count; i++) {
 		view_of_changes(&c->roots[i], &views[i]);
-		fold_make(&views[i], full);
+		fold_make(&views[i], false);
 	}
 	listing_print(c, views, to);
 	for (i = 0; i < c->root_count; i++)

@@ -15,7 +15,7 @@
 void listing_print(struct changes *c, const struct view *views,
 		   struct styled *to);
 /* The same without risks and losses, which are not judged. */
-void listing_print_plain(struct changes *c, bool full, struct styled *to);
+void listing_print_plain(struct changes *c, struct styled *to);
 
 /* The row of a directory and of the changes folded in it. */
 void listing_fold(const struct view *v, const struct fold *fold,

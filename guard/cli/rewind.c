@@ -169,7 +169,7 @@ static void print_list(struct rewind *r, const struct rewind_choice *how)
 	buf_add_text(&line, ": ");
 	changes_summary(&counts, &line);
 	styled_line(styled_out(), LINE_PLAIN, "run %s", buf_text(&line));
-	listing_print_plain(&r->changes, false, styled_out());
+	listing_print_plain(&r->changes, styled_out());
 }
 
 static int execute(struct rewind *r, struct err *err)

@@ -174,7 +174,7 @@ static void draw_header(struct review_ui *u)
 			break;
 		brief = true;
 	}
-	screen_term_fill(u->term, 0, 0, SCREEN_BAR);
+	screen_term_bar(u->term, 0);
 	put_text(u, 0, 0, SCREEN_BAR, buf_text(&left));
 	at = columns > right.len ? columns - right.len : 0;
 	put_text(u, 0, (int)at, SCREEN_BAR, buf_text(&right));
@@ -495,7 +495,7 @@ static void make_text(struct review_ui *u, const struct layout *l)
 
 static void draw_title(struct review_ui *u, const char *text)
 {
-	screen_term_fill(u->term, 0, 0, SCREEN_BAR);
+	screen_term_bar(u->term, 0);
 	put_text(u, 0, 0, SCREEN_BAR, text);
 }
 
@@ -507,7 +507,7 @@ static void draw_keys(struct review_ui *u, int row, const char *bar,
 	const char *at = bar, *next;
 	int x = 0, columns = u->columns - (int)text_width(end);
 
-	screen_term_fill(u->term, row, 0, SCREEN_BAR);
+	screen_term_bar(u->term, row);
 	for (; at < end; at = next) {
 		next = strstr(at + 1, "  ");
 		if (!next || next > end)

@@ -246,17 +246,13 @@ int screen_term_put(struct screen_term *t, int row, int column,
 	return column + (int)text_width(copy);
 }
 
-void screen_term_fill(struct screen_term *t, int row, int column,
-		      enum screen_style style)
+void screen_term_bar(struct screen_term *t, int row)
 {
-	while (column < t->columns) {
-		int next =
-			screen_term_put(t, row, column, style, "        ", 8);
+	int column = 0, next;
 
-		if (next <= column)
-			return;
+	while ((next = screen_term_put(t, row, column, SCREEN_BAR, "        ",
+				       8)) > column)
 		column = next;
-	}
 }
 
 void screen_term_end(struct screen_term *t, int row, int column)

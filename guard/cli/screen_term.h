@@ -73,9 +73,8 @@ void screen_term_begin(struct screen_term *t);
  * that goes beyond the last column is cut. */
 int screen_term_put(struct screen_term *t, int row, int column,
 		    enum screen_style style, const char *text, size_t len);
-/* Fills the rest of a row from the column on. */
-void screen_term_fill(struct screen_term *t, int row, int column,
-		      enum screen_style style);
+/* Fills a row with SCREEN_BAR. */
+void screen_term_bar(struct screen_term *t, int row);
 /* Shows the picture, with the hardware cursor there: screen readers and
  * magnifiers follow it. */
 void screen_term_end(struct screen_term *t, int row, int column);
