@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "guard/cli/commands.h"
+#include "guard/state/backups.h"
 #include "guard/state/moved_project.h"
 #include "guard/state/private_paths.h"
 #include "overlay/session_list.h"
@@ -185,6 +186,21 @@ static void print_repair_json(const struct repair_command *r,
 	jsonstream_print(object);
 }
 
+/* Names the backups, which a later one no longer has all of. */
+static void hint_backups(const struct state *state)
+{
+	AUTO(backups) struct backups known = {0};
+	struct err ignored;
+	size_t i;
+
+	(void)backups_load(state, &known, &ignored);
+	for (i = 0; i < known.count; i++)
+		output_hint("the newest backup may have what is lost: guard "
+			    "restore --from %s PATH, before the next one drops "
+			    "the snapshots that were removed",
+			    text_shell(known.items[i].path));
+}
+
 static int check_and_repair(struct repair_command *r, struct context *c,
 			    struct err *err)
 {
@@ -256,6 +272,8 @@ static int check_and_repair(struct repair_command *r, struct context *c,
 				     text_count(result.lost, "path"));
 		else
 			output_print("nothing else is lost");
+		if (result.lost || result.snapshots)
+			hint_backups(&c->state);
 	}
 	return result.lost || result.snapshots ? STATUS_REFUSED : STATUS_OK;
 }

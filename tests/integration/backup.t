@@ -176,6 +176,17 @@ chmod u+w "$state/store/packs"
 mv "$T/lost" "$pack"
 chmod a-w "$state/store/packs"
 
+# --- a snapshot that is damaged after it was sent ---
+chmod u+w "$state/store/snaps/0000000001.gsn"
+: >"$state/store/snaps/0000000001.gsn"
+change damaged
+gives 0 'a backup of a store with a damaged snapshot' guard backup
+says "$err" 'the store is damaged, and the backup keeps what it had'
+gives 1 'repair removes the snapshot' guard repair -y
+says "$err" "the newest backup may have what is lost: guard restore --from $usb"
+gives 0 'which the backup has' \
+	guard restore -q -y --from "$usb" --at 1 --to "$T/intact" src/one.c
+
 # --- two destinations, and destinations that fail ---
 destination 2 "$T/other"
 gives 0 'a second destination' \
