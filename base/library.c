@@ -5,6 +5,10 @@
 /* version.h of libgit2 1.9 uses macros of common.h, and does not include it. */
 #include <git2/common.h>
 #include <git2/version.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
 
 static const struct library libraries[LIBRARY_COUNT] = {
 	[LIBRARY_LIBGIT2] =
@@ -64,12 +68,13 @@ const struct library *library_info(enum library_id id)
 	return &libraries[id];
 }
 
-int library_load(enum library_id id, const struct library_symbol *symbols,
-		 size_t count, void *calls, struct err *err)
+int library_load(enum library_id id, const char *prefix, const char *names,
+		 void *calls, struct err *err)
 {
 	const struct library *l = &libraries[id];
 	void *library = dlopen(l->soname, RTLD_NOW | RTLD_LOCAL);
-	size_t i;
+	void **call = calls;
+	size_t len;
 
 	if (!library && l->older)
 		library = dlopen(l->older, RTLD_NOW | RTLD_LOCAL);
@@ -78,15 +83,17 @@ int library_load(enum library_id id, const struct library_symbol *symbols,
 			    "%s cannot be loaded; install it: apt-get install "
 			    "%s",
 			    l->soname, l->package);
-	for (i = 0; i < count; i++) {
-		void *call = dlsym(library, symbols[i].name);
+	for (; (len = strcspn(names, " "));
+	     names += len + (names[len] == ' ')) {
+		auto_free char *name =
+			mem_printf("%s%.*s", prefix, (int)len, names);
 
-		if (!call)
+		*call = dlsym(library, name);
+		if (!*call++)
 			return fail(err, ENOPKG,
 				    "%s has no function %s; install another "
 				    "version: apt-get install %s",
-				    l->soname, symbols[i].name, l->package);
-		*(void **)((char *)calls + symbols[i].at) = call;
+				    l->soname, name, l->package);
 	}
 	return 0;
 }

@@ -9,8 +9,6 @@
 #ifndef GUARD_BASE_LIBRARY_H
 #define GUARD_BASE_LIBRARY_H
 
-#include <stddef.h>
-
 #include "base/err.h"
 
 enum library_id {
@@ -34,15 +32,21 @@ struct library {
 /* Never NULL. */
 const struct library *library_info(enum library_id id);
 
-struct library_symbol {
-	const char *name;
-	size_t at; /* offset of the function pointer in calls */
-};
+/* Loads the library for the rest of the process and fills in the functions:
+ * `calls` is a struct of their pointers alone, in the order of their names,
+ * which are separated by blanks and lack the prefix; names "": only loads it.
+ * -ENOPKG: the library, a library that it needs or a function is missing; the
+ * text names the package. */
+int library_load(enum library_id id, const char *prefix, const char *names,
+		 void *calls, struct err *err);
 
-/* Loads the library for the rest of the process and fills in the functions;
- * count 0: only loads it. -ENOPKG: the library, a library that it needs or a
- * function is missing; the text names the package. */
-int library_load(enum library_id id, const struct library_symbol *symbols,
-		 size_t count, void *calls, struct err *err);
+/* A list of functions gives both, with a MEMBER() for the prefix:
+ *
+ *	#define CALLS(X) X(new) X(free)
+ *	static struct { CALLS(MEMBER) } lib;
+ *	library_load(LIBRARY_X, "x_", CALLS(LIBRARY_NAME), &lib, err)
+ */
+#define LIBRARY_NAME(name) LIBRARY_TEXT(name)
+#define LIBRARY_TEXT(name) #name " "
 
 #endif

@@ -59,13 +59,7 @@ static struct err failed; /* num 0: loaded */
 
 static void load_libarchive(void)
 {
-	static const struct library_symbol symbols[] = {
-#define SYMBOL(name) {"archive_" #name, offsetof(__typeof__(lib), name)},
-		CALLS(SYMBOL)
-#undef SYMBOL
-	};
-
-	(void)library_load(LIBRARY_LIBARCHIVE, symbols, ARRAY_SIZE(symbols),
+	(void)library_load(LIBRARY_LIBARCHIVE, "archive_", CALLS(LIBRARY_NAME),
 			   &lib, &failed);
 }
 

@@ -191,7 +191,7 @@ static void inspect_libraries(struct doctor *d)
 		struct inspection i = {.name = l->name, .text = l->soname};
 		struct err err;
 
-		if (library_load(id, NULL, 0, NULL, &err) < 0) {
+		if (library_load(id, "", "", NULL, &err) < 0) {
 			text = mem_printf("%s cannot be loaded: %s", l->soname,
 					  l->loss);
 			remedy = mem_printf("apt-get install %s", l->package);

@@ -56,13 +56,6 @@ struct screen_term {
 	bool left; /* the terminal is another program's now */
 };
 
-static const struct library_symbol symbols[] = {
-#define SYMBOL(name) {#name, offsetof(struct curses, name)},
-	CURSES_CALLS(SYMBOL)
-#undef SYMBOL
-		{"COLORS", offsetof(struct curses, colors)},
-};
-
 /* --- styles --- */
 
 static void set_plain_styles(struct screen_term *t)
@@ -144,8 +137,9 @@ int screen_term_open(bool color, bool mouse, struct screen_term **ret,
 	struct screen_term *t = mem_zalloc(sizeof(*t));
 	const char *name = getenv("TERM");
 
-	if (library_load(LIBRARY_NCURSESW, symbols, ARRAY_SIZE(symbols),
-			 &t->calls, err) < 0)
+	if (library_load(LIBRARY_NCURSESW, "",
+			 CURSES_CALLS(LIBRARY_NAME) "COLORS", &t->calls,
+			 err) < 0)
 		return -err->num;
 	/* Of this thread only: other output does not turn with it. */
 	t->locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);

@@ -35,7 +35,7 @@ struct sd_bus;
 struct sd_bus_message;
 
 /* The functions in use; sd-bus(3). A message whose content could not be added
- * is refused by call(). */
+ * is refused by call(). The names below have the same order. */
 static struct {
 	int (*new)(struct sd_bus **ret);
 	int (*set_address)(struct sd_bus *bus, const char *address);
@@ -62,27 +62,14 @@ static struct {
 
 static bool load_libsystemd(void)
 {
-	static const struct library_symbol symbols[] = {
-#define CALL(name) {"sd_bus_" #name, offsetof(__typeof__(bus), name)}
-		CALL(new),
-		CALL(set_address),
-		CALL(start),
-		CALL(close_unref),
-		CALL(message_new_method_call),
-		CALL(message_append),
-		CALL(message_open_container),
-		CALL(message_close_container),
-		CALL(call),
-		CALL(process),
-		CALL(wait),
-		CALL(message_is_signal),
-		CALL(message_read),
-		CALL(message_unref),
-#undef CALL
-	};
 	struct err ignored;
 
-	return library_load(LIBRARY_LIBSYSTEMD, symbols, ARRAY_SIZE(symbols),
+	return library_load(LIBRARY_LIBSYSTEMD, "sd_bus_",
+			    "new set_address start close_unref "
+			    "message_new_method_call message_append "
+			    "message_open_container message_close_container "
+			    "call process wait message_is_signal message_read "
+			    "message_unref",
 			    &bus, &ignored) == 0;
 }
 

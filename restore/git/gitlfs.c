@@ -42,32 +42,22 @@ static bool is_object_path(const char *path)
 #include <openssl/evp.h>
 
 /* The functions in use, which libcrypto 1.1 and 3 both have. */
-struct crypto_calls {
-	__typeof__(&EVP_MD_CTX_new) MD_CTX_new;
-	__typeof__(&EVP_MD_CTX_free) MD_CTX_free;
-	__typeof__(&EVP_sha256) sha256;
-	__typeof__(&EVP_DigestInit_ex) DigestInit_ex;
-	__typeof__(&EVP_DigestUpdate) DigestUpdate;
-	__typeof__(&EVP_DigestFinal_ex) DigestFinal_ex;
-};
+#define CALLS(X)                                                               \
+	X(MD_CTX_new)                                                          \
+	X(MD_CTX_free)                                                         \
+	X(sha256)                                                              \
+	X(DigestInit_ex)                                                       \
+	X(DigestUpdate)                                                        \
+	X(DigestFinal_ex)
 
 struct digest {
-	struct crypto_calls calls;
+	struct {
+#define MEMBER(name) __typeof__(EVP_##name) *name;
+		CALLS(MEMBER)
+#undef MEMBER
+	} calls;
 	EVP_MD_CTX *ctx;
 };
-
-static int load_libcrypto(struct crypto_calls *ret, struct err *err)
-{
-	static const struct library_symbol symbols[] = {
-#define CALL(name) {"EVP_" #name, offsetof(struct crypto_calls, name)}
-		CALL(MD_CTX_new),    CALL(MD_CTX_free),	 CALL(sha256),
-		CALL(DigestInit_ex), CALL(DigestUpdate), CALL(DigestFinal_ex),
-#undef CALL
-	};
-
-	return library_load(LIBRARY_LIBCRYPTO, symbols, ARRAY_SIZE(symbols),
-			    ret, err);
-}
 
 static int fail_digest(struct err *err)
 {
@@ -86,7 +76,8 @@ static int compute_sha256(struct store *store, const struct oid *content,
 			  unsigned char ret[SHA256_LEN], struct err *err)
 {
 	struct digest d;
-	int got = load_libcrypto(&d.calls, err);
+	int got = library_load(LIBRARY_LIBCRYPTO, "EVP_", CALLS(LIBRARY_NAME),
+			       &d.calls, err);
 
 	if (got < 0)
 		return got;

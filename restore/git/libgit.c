@@ -19,12 +19,6 @@
 static struct libgit calls;
 static struct err failed; /* num 0: loaded */
 
-static const struct library_symbol symbols[] = {
-#define SYMBOL(name) {"git_" #name, offsetof(struct libgit, name)},
-	LIBGIT_CALLS(SYMBOL)
-#undef SYMBOL
-};
-
 /*
  * The initialization would parse all certificates of the machine for TLS, which
  * takes twice as long as loading the library. It goes on without them if their
@@ -58,8 +52,8 @@ static void start_libgit(void)
 	};
 	size_t i;
 
-	if (library_load(LIBRARY_LIBGIT2, symbols, ARRAY_SIZE(symbols), &calls,
-			 &failed) < 0)
+	if (library_load(LIBRARY_LIBGIT2, "git_", LIBGIT_CALLS(LIBRARY_NAME),
+			 &calls, &failed) < 0)
 		return;
 	library_open_check((const void *)(uintptr_t)calls.libgit2_init);
 	if (init_without_files() < 0) {

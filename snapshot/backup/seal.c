@@ -46,16 +46,8 @@ static struct err failed; /* num 0: loaded */
 
 static void load_libsodium(void)
 {
-	static const struct library_symbol symbols[] = {
-#define SYMBOL(name) {#name, offsetof(__typeof__(lib), name)},
-#define SYMBOLS(name) SYMBOL(name)
-		CALLS(SYMBOLS)
-#undef SYMBOLS
-#undef SYMBOL
-	};
-
 	/* sodium_init() also selects the code for this processor. */
-	if (library_load(LIBRARY_LIBSODIUM, symbols, ARRAY_SIZE(symbols), &lib,
+	if (library_load(LIBRARY_LIBSODIUM, "", CALLS(LIBRARY_NAME), &lib,
 			 &failed) == 0 &&
 	    lib.sodium_init() < 0)
 		(void)fail(&failed, EIO, "libsodium finds no random bytes");

@@ -11,15 +11,20 @@
 #include <openssl/evp.h>
 
 /* The functions in use, which libcrypto 1.1 and 3 both have. */
-struct crypto_calls {
-	__typeof__(&EVP_CIPHER_CTX_new) CIPHER_CTX_new;
-	__typeof__(&EVP_CIPHER_CTX_free) CIPHER_CTX_free;
-	__typeof__(&EVP_CIPHER_CTX_ctrl) CIPHER_CTX_ctrl;
-	__typeof__(&EVP_aes_128_gcm) aes_128_gcm;
-	__typeof__(&EVP_EncryptInit_ex) EncryptInit_ex;
-	__typeof__(&EVP_EncryptUpdate) EncryptUpdate;
-	__typeof__(&EVP_EncryptFinal_ex) EncryptFinal_ex;
-};
+#define CALLS(X)                                                               \
+	X(CIPHER_CTX_new)                                                      \
+	X(CIPHER_CTX_free)                                                     \
+	X(CIPHER_CTX_ctrl)                                                     \
+	X(aes_128_gcm)                                                         \
+	X(EncryptInit_ex)                                                      \
+	X(EncryptUpdate)                                                       \
+	X(EncryptFinal_ex)
+
+static struct {
+#define MEMBER(name) __typeof__(EVP_##name) *name;
+	CALLS(MEMBER)
+#undef MEMBER
+} crypto_calls;
 
 struct chunk_mac {
 	EVP_CIPHER_CTX *ctx;
@@ -28,22 +33,13 @@ struct chunk_mac {
 
 static const unsigned char nonce[12];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct crypto_calls crypto_calls;
 static bool loaded;
 
 static void load_cipher(void)
 {
-	static const struct library_symbol symbols[] = {
-#define CALL(name) {"EVP_" #name, offsetof(struct crypto_calls, name)}
-		CALL(CIPHER_CTX_new),  CALL(CIPHER_CTX_free),
-		CALL(CIPHER_CTX_ctrl), CALL(aes_128_gcm),
-		CALL(EncryptInit_ex),  CALL(EncryptUpdate),
-		CALL(EncryptFinal_ex),
-#undef CALL
-	};
 	struct err ignored;
 
-	loaded = library_load(LIBRARY_LIBCRYPTO, symbols, ARRAY_SIZE(symbols),
+	loaded = library_load(LIBRARY_LIBCRYPTO, "EVP_", CALLS(LIBRARY_NAME),
 			      &crypto_calls, &ignored) == 0;
 }
 

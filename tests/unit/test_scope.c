@@ -70,25 +70,15 @@ static int heard; /* pipe with the received requests, a line each */
 
 static bool load_other_side(void)
 {
-	static const struct library_symbol symbols[] = {
-#define CALL(name) {"sd_bus_" #name, offsetof(__typeof__(other), name)}
-		CALL(set_fd),
-		CALL(set_server),
-		CALL(message_is_method_call),
-		CALL(message_enter_container),
-		CALL(message_exit_container),
-		CALL(reply_method_return),
-		CALL(reply_method_errnof),
-		CALL(emit_signal),
-		CALL(flush),
-#undef CALL
-	};
 	struct err err;
 
 	return load_libsystemd() &&
-	       library_load(LIBRARY_LIBSYSTEMD, symbols,
-			    sizeof(symbols) / sizeof(*symbols), &other,
-			    &err) == 0;
+	       library_load(LIBRARY_LIBSYSTEMD, "sd_bus_",
+			    "set_fd set_server message_is_method_call "
+			    "message_enter_container message_exit_container "
+			    "reply_method_return reply_method_errnof "
+			    "emit_signal flush",
+			    &other, &err) == 0;
 }
 
 static void socket_path(char path[108], bool make)
