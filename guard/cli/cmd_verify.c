@@ -94,6 +94,13 @@ static json_t *make_report(const struct verify_options *o, bool whole)
 	return object;
 }
 
+static const char *describe_level(const struct verify_options *o)
+{
+	return o->sample      ? ", a sample of the bytes read"
+	       : o->read_data ? ", every byte read"
+			      : "";
+}
+
 static int verify_and_report(struct context *c, struct verify_options *o,
 			     bool json, struct err *err)
 {
@@ -136,9 +143,7 @@ static int verify_and_report(struct context *c, struct verify_options *o,
 			     text_count(result.snapshots, "snapshot"),
 			     text_count(result.packs, "pack"),
 			     text_count(result.objects, "object"),
-			     o->sample	    ? ", a sample of the bytes read"
-			     : o->read_data ? ", every byte read"
-					    : "");
+			     describe_level(o));
 		if (!o->read_data && !o->sample)
 			output_hint(
 				"guard verify --read-data checks every byte");
@@ -275,14 +280,18 @@ static int verify_destination(struct context *c,
 		jsonout_set(object, "faults", TAKE(faults));
 		jsonstream_print(object);
 	} else {
-		output_print("%s is %s: %s of %s in %s (%s)",
+		output_print("%s is %s: %s of %s in %s (%s)%s",
 			     text_quote(f.destination.path),
 			     v.backup_faults ? "damaged" : "intact",
 			     text_count(sum.snapshots, "snapshot"),
 			     text_count(f.sources.count, "store"),
 			     text_count(sum.files, "file"),
-			     text_size(sum.bytes));
+			     text_size(sum.bytes), describe_level(level));
 		output_print("%s", text);
+		if (!level->read_data && !level->sample)
+			output_hint("guard verify --read-data %s checks every "
+				    "byte",
+				    text_shell(f.destination.path));
 	}
 	return v.backup_faults ? STATUS_REFUSED : STATUS_OK;
 }
