@@ -72,8 +72,8 @@ struct history {
 /* Damaged snapshots are reported and skipped. */
 int history_load(struct history *h, struct store *store, struct err *err);
 /* After that: adds the versions of the path from the timelines of all runs that
- * have it. Damaged ones are reported and skipped. The store may be opened again.
- */
+ * have it. Damaged ones are reported and skipped. The store may be opened
+ * again. */
 int history_runs_add(struct history *h, struct context *c, struct err *err);
 void history_free(struct history *h);
 

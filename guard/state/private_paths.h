@@ -13,8 +13,8 @@
  * destination that cannot be read now has none. project: NULL: for snapshots,
  * which store a destination's directory and files of the user in it; else for a
  * run of this project: the second path is that of the settings, and a
- * destination that has only files of guard is one path, unless the project is in
- * there.
+ * destination that has only files of guard is one path, unless the project is
+ * in there.
  */
 char **private_paths_list(const struct state *state, const char *project);
 
