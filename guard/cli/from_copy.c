@@ -245,10 +245,15 @@ int from_copy_fail(const struct from_copy *f, struct err *err)
 				     ?: strchr(err->text, '\0');
 	auto_free char *why =
 		mem_strndup(err->text, (size_t)(remedy - err->text));
+	const char *home = f->source->home, *own = f->c->state.home;
+	bool moved = own && *home && strcmp(home, own) != 0;
 
 	return fail(err, err->num,
-		    "in the backup, which ends with snapshot %" PRIu64 ": %s",
-		    f->source->snapshots, why);
+		    "in the backup, which ends with snapshot %" PRIu64
+		    "%s%s: %s",
+		    f->source->snapshots,
+		    moved ? " and is of the home directory " : "",
+		    moved ? text_quote(home) : "", why);
 }
 
 struct import {

@@ -383,6 +383,9 @@ is "$(wc -l <"$out")" 4 'log --from has all snapshots'
 gives 0 'another machine reads the log' \
 	on l guard log --from "$D" --passphrase-file "$secret" "$P/README.md"
 says "$out" modified
+gives 1 'where the home directory has another name' \
+	on l guard log --from "$D" --passphrase-file "$secret" project/README.md
+says "$err" "and is of the home directory '$HOME': no stored version of"
 gives 0 'another machine restores a file that it never had' \
 	on l guard restore -y --from "$D" --passphrase-file "$secret" \
 	--to "$T/l/out" "$P/src"
