@@ -55,7 +55,11 @@ int backup_age_load(const struct state *state, struct backups *ret,
 			if (!ret->items[i].failure)
 				ret->items[i].failure = mem_strdup(why.text);
 	for (name = settings.backups; name && *name; name++) {
-		auto_free char *path = path_resolve(*name, &ignored);
+		/* A path that is known is not followed: its network file system
+		 * may not answer. */
+		auto_free char *path = backups_find(ret, *name)
+					       ? NULL
+					       : path_resolve(*name, &ignored);
 
 		if (path && !backups_find(ret, path))
 			*VEC_ADD(ret) =

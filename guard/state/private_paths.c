@@ -1,13 +1,23 @@
 #include "guard/state/private_paths.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/auto.h"
+#include "base/child.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "guard/state/backups.h"
+#include "guard/state/report.h"
+
+/* A file system that answers later is taken for one without a server. */
+#define ANSWER_MS 3000
 
 /* Whether a file at the top of a destination is guard's. */
 static bool is_own_name(const char *name)
@@ -45,6 +55,36 @@ static void add_destination_paths(const char *path, const char *project,
 	}
 }
 
+/* A call on a network file system whose server is away may never return, and
+ * its process not end: another process makes the same calls before. */
+static void add_paths_there(const char *path, const char *project,
+			    char ***paths)
+{
+	static struct names silent;
+	auto_close int process = -1;
+	pid_t pid;
+
+	if (names_have(&silent, path))
+		return;
+	pid = child_fork("guard-reach");
+	if (pid == 0) {
+		add_destination_paths(path, project, paths);
+		_exit(0);
+	}
+	process = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (process < 0 ||
+	    poll(&(struct pollfd){process, POLLIN, 0}, 1, ANSWER_MS) != 0) {
+		(void)child_wait(pid);
+		add_destination_paths(path, project, paths);
+		return;
+	}
+	(void)kill(pid, SIGKILL);
+	names_add(&silent, path);
+	report_warning("the destination %s does not answer: runs may see the "
+		       "backups there",
+		       text_quote(path));
+}
+
 char **private_paths_list(const struct state *state, const char *project)
 {
 	AUTO(backups) struct backups known = {0};
@@ -58,6 +98,6 @@ char **private_paths_list(const struct state *state, const char *project)
 		mem_list_add(&paths, settings ?: state->path);
 	(void)backups_load(state, &known, &ignored);
 	for (i = 0; i < known.count; i++)
-		add_destination_paths(known.items[i].path, project, &paths);
+		add_paths_there(known.items[i].path, project, &paths);
 	return paths;
 }

@@ -56,7 +56,7 @@ static char *find_state_path(const char *home, const struct err *no_home,
 	auto_free char *path = NULL;
 
 	if (named && *named) {
-		if (named[0] != '/') {
+		if (*named != '/') {
 			(void)fail(err, EINVAL,
 				   "GUARD_HOME is %s: it must be an absolute "
 				   "path",
@@ -307,7 +307,7 @@ char *state_project(const struct state *st, const char *dir,
 	if (!start)
 		return NULL;
 	if (use != PROJECT_FIND &&
-	    check_named_dir(start, dir ? dir : start, err) < 0) {
+	    check_named_dir(start, dir ?: start, err) < 0) {
 		(void)err_context(err, dir ? "-C" : "the current directory");
 		return NULL;
 	}

@@ -150,9 +150,30 @@ is "$(cat near)" changed 'apply writes that path'
 gives 0 'apply writes in the FUSE mount of a project' guard apply -q -y
 is "$(cat inner/far inner/new)" 'changed
 new' '... and the files are there'
+
+# A destination of backups whose server is away: calls there do not return.
+mkdir "$T/copies"
+mounted "$HOME/real" "$T/copies" || exit 99
+mounts_before=$(mounts)
+nas=$!
+echo 'a long passphrase' >"$T/pass"
+destination 1 "$T/copies/mine"
+gives 0 'a backup to a FUSE file system' \
+	guard backup --every --passphrase-file "$T/pass" "$T/copies/mine"
+touch -d '1 day ago' "$state/last-backup"
+kill -STOP "$nas"
+for command in 'run -q -- sh -c "echo x >new"' status 'apply -y'; do
+	gives 0 "$command does not wait for it" \
+		timeout -s KILL 60 sh -c "guard $command"
+done
+says "$err" "the destination '$T/copies/mine' does not answer"
+kill -CONT "$nas"
+settle
+guard status >"$out"
+silent "$out" 'snapshots have changed since'
 cd /
 settle
-for at in "$HOME/fuse" "$HOME/app/inner"; do
+for at in "$HOME/fuse" "$HOME/app/inner" "$T/copies"; do
 	umount "$at" || flunk "$at can be unmounted"
 done
 # shellcheck disable=SC2086 # a list
