@@ -181,11 +181,10 @@ static int verify_machine(struct from_copy *f, const struct copy_source *s,
 			  struct copy_verify_result *sum, struct err *err)
 {
 	AUTO(copy) struct copy_store copy = {0};
-	auto_free char *name = from_copy_name(f, s);
 	int got = copy_open(&f->destination, s, 0, &copy, err);
 
 	if (got == -EBADMSG || got == -ENOENT) {
-		o->fault(o->arg, name, "the newest backup", err->text);
+		o->fault(o->arg, s->name, "the newest backup", err->text);
 		return 0;
 	}
 	return got < 0 || copy_verify(&copy, o, sum, err) < 0 ? -err->num : 0;

@@ -54,24 +54,6 @@ int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 	return 0;
 }
 
-/* Whether clones of this machine have written to the namespace, too. */
-static bool is_forked(const struct from_copy *f, const struct copy_source *s)
-{
-	size_t i, count = 0;
-
-	for (i = 0; i < f->sources.count; i++)
-		count += memcmp(f->sources.items[i].space, s->space,
-				SEAL_SPACE_LEN) == 0;
-	return count > 1;
-}
-
-char *from_copy_name(const struct from_copy *f, const struct copy_source *s)
-{
-	return is_forked(f, s) ? manifest_path(s->space, SEAL_ROOT,
-					       text_hex(s->newest.hash, 4))
-			       : manifest_space_path(s->space, SEAL_ROOT);
-}
-
 void from_copy_list(const struct from_copy *f, FILE *to)
 {
 	AUTO(table) struct table t = {0};
@@ -79,7 +61,6 @@ void from_copy_list(const struct from_copy *f, FILE *to)
 
 	for (i = 0; i < f->sources.count; i++) {
 		const struct copy_source *s = &f->sources.items[i];
-		auto_free char *name = from_copy_name(f, s);
 		auto_free char *number =
 			mem_printf("backup %" PRIu64, s->newest.number);
 		AUTO(buf) struct buf host = {0};
@@ -91,7 +72,7 @@ void from_copy_list(const struct from_copy *f, FILE *to)
 			  s->damaged ? "newest manifest damaged"
 				     : text_printf("snapshot %" PRIu64,
 						   s->snapshots),
-			  name);
+			  s->name);
 	}
 	table_print(&t, "", to);
 }
@@ -101,9 +82,8 @@ bool from_copy_is_own(const struct from_copy *f, const struct copy_source *s)
 	if (!f->own || !f->own->number ||
 	    memcmp(f->own->space, s->space, SEAL_SPACE_LEN) != 0)
 		return false;
-	return !is_forked(f, s) || f->last.number == 0 ||
-	       (f->last.number == s->newest.number &&
-		memcmp(f->last.hash, s->newest.hash, SEAL_HASH_LEN) == 0);
+	return !s->forked || f->last.number == 0 ||
+	       memcmp(&f->last, &s->newest, sizeof(f->last)) == 0;
 }
 
 /* Whether both chains begin with the same backup of that number. */
@@ -124,11 +104,10 @@ static size_t match_machine(const struct from_copy *f, const char *machine,
 
 	for (i = 0; i < f->sources.count; i++) {
 		const struct copy_source *s = &f->sources.items[i];
-		auto_free char *name = from_copy_name(f, s);
 
 		if (machine ? strcmp(s->host, machine) != 0 &&
-				      strncmp(name, machine, strlen(machine)) !=
-					      0
+				      strncmp(s->name, machine,
+					      strlen(machine)) != 0
 			    : !from_copy_is_own(f, s))
 			continue;
 		count += !count || !have_both(*ret, s, number);

@@ -46,9 +46,6 @@ void from_copy_free(struct from_copy *f);
  * or the words of its recovery sheet, from a file or a question. */
 int from_copy_open(struct from_copy *f, struct context *c, const char *dir,
 		   const char *passphrase_file, struct err *err);
-/* The name of a chain of backups in the list, to free: that of its directory,
- * and where clones wrote to one directory "/" and the beginning of a hash. */
-char *from_copy_name(const struct from_copy *f, const struct copy_source *s);
 /* Whether this machine writes there now; of clones' chains in one directory the
  * one that ends with its last backup, all if this is unknown. */
 bool from_copy_is_own(const struct from_copy *f, const struct copy_source *s);

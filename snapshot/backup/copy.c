@@ -33,6 +33,7 @@ void copy_sources_free(struct copy_sources *s)
 	size_t i;
 
 	for (i = 0; i < s->count; i++) {
+		free(s->items[i].name);
 		free(s->items[i].host);
 		free(s->items[i].home);
 	}
@@ -100,7 +101,7 @@ static int add_sources(const struct manifest_place *place,
 		       struct copy_sources *to, struct err *err)
 {
 	AUTO(manifest_names) struct manifest_names names = {0};
-	size_t i;
+	size_t i, first = to->count;
 
 	if (manifest_list(place, &names, err) < 0)
 		return -err->num;
@@ -111,6 +112,14 @@ static int add_sources(const struct manifest_place *place,
 		    (manifest_has_twin(&names, i) &&
 		     !has_successor(place, &names, i)))
 			add_source(place, &names, i, to);
+	}
+	for (i = first; i < to->count; i++) {
+		struct copy_source *s = &to->items[i];
+
+		s->forked = to->count > first + 1;
+		s->name = manifest_path(s->space, SEAL_ROOT,
+					s->forked ? text_hex(s->newest.hash, 4)
+						  : "");
 	}
 	return 0;
 }

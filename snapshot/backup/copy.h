@@ -16,6 +16,10 @@
 struct copy_source {
 	unsigned char space[SEAL_SPACE_LEN];
 	struct manifest_name newest;
+	/* Its directory, and "/" and the beginning of a hash where clones have
+	 * written there, too. */
+	char *name;
+	bool forked; /* clones have */
 	char *host, *home;
 	int64_t time; /* of the newest backup */
 	uint64_t snapshots; /* highest number */
