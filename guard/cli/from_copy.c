@@ -61,12 +61,11 @@ void from_copy_list(const struct from_copy *f, FILE *to)
 
 	for (i = 0; i < f->sources.count; i++) {
 		const struct copy_source *s = &f->sources.items[i];
-		auto_free char *number =
-			mem_printf("backup %" PRIu64, s->newest.number);
 		AUTO(buf) struct buf host = {0};
 
 		text_escape_name(&host, s->host);
-		table_row(&t, buf_text(&host), number,
+		table_row(&t, buf_text(&host),
+			  text_printf("backup %" PRIu64, s->newest.number),
 			  s->time ? text_age((struct timestamp){.sec = s->time})
 				  : "",
 			  s->damaged ? "newest manifest damaged"

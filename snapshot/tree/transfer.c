@@ -21,38 +21,30 @@ static int is_lost(int got)
 	return got == -ENOENT || got == -EBADMSG || got == -EIO ? 1 : got;
 }
 
+/* An object other than a tree, with all that it refers to. */
 static int transfer_object(const struct transfer *c, const struct oid *id,
 			   struct oid *ret, struct err *err)
 {
+	AUTO(chunklist) struct chunklist list = {0};
 	AUTO(buf) struct buf b = {0};
+	bool chunks = id->type == OBJECT_CHUNKLIST;
+	size_t i;
 	int got;
 
 	*ret = *id;
 	if (id->type == OBJECT_NONE)
 		return 0;
-	got = is_lost(store_get(c->from, id, &b, err));
-	return got ? got : store_put(c->to, id->type, b.data, b.len, ret, err);
-}
-
-static int transfer_file(const struct transfer *c, const struct oid *id,
-			 struct oid *ret, struct err *err)
-{
-	AUTO(chunklist) struct chunklist list = {0};
-	AUTO(buf) struct buf b = {0};
-	size_t i;
-	int got;
-
-	if (id->type != OBJECT_CHUNKLIST)
-		return transfer_object(c, id, ret, err);
-	got = is_lost(chunklist_load(c->from, id, &list, err));
+	got = is_lost(chunks ? chunklist_load(c->from, id, &list, err)
+			     : store_get(c->from, id, &b, err));
 	for (i = 0; i < list.count && got == 0; i++)
 		if (!list.runs[i].hole)
 			got = transfer_object(c, &list.runs[i].id,
 					      &list.runs[i].id, err);
 	if (got)
 		return got;
-	chunklist_encode(&list, &b);
-	return store_put(c->to, OBJECT_CHUNKLIST, b.data, b.len, ret, err);
+	if (chunks)
+		chunklist_encode(&list, &b);
+	return store_put(c->to, id->type, b.data, b.len, ret, err);
 }
 
 static int transfer_below(const struct transfer *c, const char *path,
@@ -94,8 +86,8 @@ static int transfer_below(const struct transfer *c, const char *path,
 	if (got >= 0 && e->content.type != OBJECT_NONE)
 		got = S_ISDIR(e->mode) ? transfer_tree(c, path, &e->content,
 						       &copy.content, err)
-				       : transfer_file(c, &e->content,
-						       &copy.content, err);
+				       : transfer_object(c, &e->content,
+							 &copy.content, err);
 	if (got < 0)
 		return err_context(err, "%s", text_quote(path));
 	if (got)
