@@ -11,7 +11,7 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/from_copy.h"
 
-/* The end of the name of a store that is being made, in the trash. */
+/* A store that is being made, in the trash: it follows the time. */
 #define UNFINISHED "-recover"
 
 /* Removes an empty store, which a command such as guard restore has created.
@@ -108,11 +108,15 @@ static int remove_unfinished(const struct state *state, struct err *err)
 
 	if (dirlist_read(state->trash_fd, &list, err) < 0)
 		return -err->num;
-	for (i = 0; i < list.count; i++)
-		if (path_ends(list.items[i].name, UNFINISHED) &&
-		    dirtree_remove(state->trash_fd, list.items[i].name, err) <
-			    0)
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		const char *after = strchr(name, '-');
+
+		/* A run in the trash has the run's id at the end. */
+		if (after && strcmp(after, UNFINISHED) == 0 &&
+		    dirtree_remove(state->trash_fd, name, err) < 0)
 			return -err->num;
+	}
 	return 0;
 }
 
