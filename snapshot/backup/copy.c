@@ -333,12 +333,10 @@ static int open_target(const struct work *w, const struct manifest_item *item)
 	auto_free char *path = target_path(item);
 	int fd;
 
-	/* The records of its pack, or an earlier call, may have made it. */
+	/* The records of its pack may have made it. */
 	(void)!fchmodat(w->dir_fd, path, 0600, 0);
 	fd = openat(w->dir_fd, path,
-		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
-			    (item->kind <= MANIFEST_TREES ? 0 : O_TRUNC),
-		    0400);
+		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0400);
 	if (fd >= 0 && fchmod(fd, 0400) < 0)
 		fd_close(&fd);
 	return fd;
@@ -440,15 +438,10 @@ static int unpack_file(struct work *w, const struct manifest_item **items,
 
 static int make_dirs(struct work *w, const char *dir, struct err *err)
 {
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+	if (mkdir(dir, 0700) < 0)
 		return fail_errno(err, "create %s", text_quote(dir));
 	w->dir_fd = store_dir_open_subdir(AT_FDCWD, dir, err);
-	if (w->dir_fd < 0)
-		return w->dir_fd;
-	if (fd_exists(w->dir_fd, "FORMAT"))
-		return fail(err, EEXIST, "%s is a store already",
-			    text_quote(dir));
-	return store_dir_make_subdirs(w->dir_fd, err) < 0
+	return w->dir_fd < 0 || store_dir_make_subdirs(w->dir_fd, err) < 0
 		       ? -err->num
 		       : store_dir_set_modes(w->dir_fd, 0700, err);
 }
@@ -471,7 +464,7 @@ static int finish_store(struct work *w, struct err *err)
 			 w->root.len - SECRET_LEN, 0400, ATOMIC_DURABLE,
 			 err) < 0)
 		return -err->num;
-	/* Later than FORMAT: without it the next call writes there again. */
+	/* Later than FORMAT, which is written there. */
 	return store_dir_set_modes(w->dir_fd, 0500, err);
 }
 

@@ -62,8 +62,8 @@ struct copy_options {
 	void *arg;
 };
 
-/* Makes a store in dir, which must not exist. Killed: dir has no FORMAT, and
- * the next call goes on. *ret_faults: number of reports. */
+/* Makes a store in dir, which must not exist. Killed: dir has no FORMAT.
+ * *ret_faults: number of reports. */
 int copy_unpack(struct copy_store *c, const char *dir,
 		const struct copy_options *o, uint64_t *ret_faults,
 		struct err *err);
