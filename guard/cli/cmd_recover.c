@@ -164,12 +164,60 @@ static int recover_store(struct from_copy *f, const struct options *o,
 	return atomic_sync_dir(state->fd, err);
 }
 
+/* The chosen machine, or all of the list. */
+static void print_recover_json(const struct from_copy *f, bool done,
+			       uint64_t faults)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < f->sources.count; i++) {
+		const struct copy_source *s = &f->sources.items[i];
+		json_t *object;
+
+		if (f->source && f->source != s)
+			continue;
+		object = json_object();
+		jsonout_text(object, "host", s->host);
+		jsonout_text(object, "home", s->home);
+		jsonout_text(object, "name", s->name);
+		jsonout_number(object, "newest", s->newest.number);
+		jsonout_time(object, "time",
+			     (struct timestamp){.sec = s->time});
+		jsonout_number(object, "snapshot", s->snapshots);
+		jsonout_bool(object, "damaged", s->damaged);
+		if (f->source) {
+			jsonout_number(object, "backup", f->number);
+			jsonout_bool(object, "done", done);
+			jsonout_number(object, "faults", faults);
+		}
+		jsonout_add(list, object);
+	}
+	jsonstream_print_list("guard.recover/1", "machines", list);
+}
+
+static void report_recovery(const struct from_copy *f, uint64_t faults)
+{
+	output_print("recovered %s of backup %" PRIu64 " of %s",
+		     faults ? "a part" : "all", f->number,
+		     text_quote(f->source->host));
+	if (faults)
+		output_warn("%s: only the files in the objects listed above "
+			    "are lost; guard verify --read-data lists them",
+			    text_count(faults, "damaged object"));
+	output_hint("guard log --all lists the snapshots, guard restore PATH "
+		    "restores a file or directory");
+	output_hint("settings are not in a backup: guard backup --every %s "
+		    "makes backups again",
+		    text_shell(f->destination.path));
+}
+
 int cmd_recover(const struct options *o, struct context *c, struct err *err)
 {
 	AUTO(from_copy) struct from_copy f = FROM_COPY_NONE;
 	const char *machine = o->operands[1];
 	auto_close int lock = -1;
-	uint64_t faults;
+	uint64_t faults = 0;
 
 	if (!o->dry_run) {
 		lock = lock_take(c->state.fd, "recover.lock", true, false, err);
@@ -182,32 +230,22 @@ int cmd_recover(const struct options *o, struct context *c, struct err *err)
 	}
 	if (from_copy_open(&f, c, o->operands[0], o->passphrase_file, err) < 0)
 		return -err->num;
-	if (o->dry_run && !machine && !o->backup) {
-		from_copy_list(&f, stdout);
-		return output_finish() ? STATUS_OK : STATUS_REFUSED;
-	}
-	if (from_copy_choose(&f, machine, o->backup, err) < 0)
+	if ((!o->dry_run || machine || o->backup) &&
+	    from_copy_choose(&f, machine, o->backup, err) < 0)
 		return -err->num;
-	if (o->dry_run) {
+	if (!o->dry_run) {
+		if (recover_store(&f, o, &faults, err) < 0)
+			return -err->num;
+		state_log(&c->state, "recover", "from", f.destination.path,
+			  "host", f.source->host, NULL);
+		report_recovery(&f, faults);
+	} else if (f.source) {
 		output_print("backup %" PRIu64 " of %s is there", f.number,
 			     text_quote(f.source->host));
-		return STATUS_OK;
+	} else if (!o->json) {
+		from_copy_list(&f, stdout);
 	}
-	if (recover_store(&f, o, &faults, err) < 0)
-		return -err->num;
-	state_log(&c->state, "recover", "from", f.destination.path, "host",
-		  f.source->host, NULL);
-	output_print("recovered %s of backup %" PRIu64 " of %s",
-		     faults ? "a part" : "all", f.number,
-		     text_quote(f.source->host));
-	if (faults)
-		output_warn("%s: only the files in the objects listed above "
-			    "are lost; guard verify --read-data lists them",
-			    text_count(faults, "damaged object"));
-	output_hint("guard log --all lists the snapshots, guard restore PATH "
-		    "restores a file or directory");
-	output_hint("settings are not in a backup: guard backup --every %s "
-		    "makes backups again",
-		    text_shell(f.destination.path));
-	return faults ? STATUS_REFUSED : STATUS_OK;
+	if (o->json)
+		print_recover_json(&f, !o->dry_run, faults);
+	return output_finish() && !faults ? STATUS_OK : STATUS_REFUSED;
 }

@@ -61,9 +61,9 @@ int from_copy_choose(struct from_copy *f, const char *machine, uint64_t number,
  */
 int from_copy_view(struct from_copy *f, struct context *c,
 		   const struct options *o, const char *run, struct err *err);
-/* Changes an error of reading the view: names the backup, and its home directory
- * if it is another one, instead of remedies for the user's own store. Returns
- * -err->num. */
+/* Changes an error of reading the view: names the backup, and its home
+ * directory if it is another one, instead of remedies for the user's own store.
+ * Returns -err->num. */
 int from_copy_fail(const struct from_copy *f, struct err *err);
 /* Stores what a restore of the target needs in the user's own store, and makes
  * the target's snapshot a partial one there; lost and arg as in

@@ -422,7 +422,9 @@ gives 0 'it backs up to the same destination' \
 	on m guard backup --passphrase-file "$secret" "$D"
 gives 0 'verify checks both' guard verify --read-data "$D"
 theirs=$(basename "$(find "$D" -maxdepth 1 -type d -name '*-*' ! -name "$space")")
-gives 0 'the other store is recovered' recover n "$D" "$theirs"
+gives 0 'the other store is recovered' recover n --json "$D" "$theirs"
+is "$(grep -cF -e '"name": "'"$theirs"'"' -e '"done": true' -e '"faults": 0' \
+	"$out")" 3 'the JSON says so'
 gives 0 'its file is restored' \
 	on n guard restore -y --to "$T/n/out" "$T/m/home/notes/file"
 is "$(cat "$T/n/out/file")" other 'it is right'
@@ -449,6 +451,9 @@ gives 0 'a clone goes on' clone backup "$D"
 gives 0 'all stores of the destination are intact' \
 	guard verify --read-data "$D"
 gives 0 'recover -n lists all of them' recover p -n "$D"
+recover p -n --json "$D" >"$T/json" 2>"$err"
+is "$(sed -n 's/^ *"name": "\(.*\)",$/\1/p' "$T/json")" "$(sed 's/.* //' "$out")" \
+	'so does its JSON'
 contents=$(recover p -n "$D" 2>/dev/null | sed 's/.* //' | sort -u |
 	while read -r chosen; do
 		[ "$chosen" != "$space" ] || continue
