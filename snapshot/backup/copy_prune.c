@@ -92,6 +92,7 @@ int copy_prune(struct destination *d, const unsigned char space[SEAL_SPACE_LEN],
 	AUTO(manifest_names) struct manifest_names names = {0};
 	AUTO(names) struct names kept = {0};
 	auto_close int lock = push_lock(local_fd, d, err);
+	struct manifest_name last;
 	enum seal_kind kind;
 
 	*ret = (struct copy_prune_result){0};
@@ -100,6 +101,15 @@ int copy_prune(struct destination *d, const unsigned char space[SEAL_SPACE_LEN],
 	memcpy(place.space, space, SEAL_SPACE_LEN);
 	if (manifest_list(&place, &names, err) < 0)
 		return -err->num;
+	push_read_last(local_fd, &last);
+	if (last.number && !sorted_find_number(last.number, names.items,
+					       names.count, sizeof(last))) {
+		(void)fail(err, ESTALE,
+			   "the list of its backups lacks the newest one, "
+			   "%" PRIu64,
+			   last.number);
+		return destination_explain(d, err);
+	}
 	if (names.count <= keep)
 		return 0;
 	if (list_kept(&place, &names, names.count - (size_t)keep, &kept, err) <

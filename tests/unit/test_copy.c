@@ -657,6 +657,35 @@ static void test_old_backups_are_deleted_with_their_files(void **state)
 	check_copy(box, 0);
 }
 
+static void test_a_prune_needs_the_newest_backup(void **state)
+{
+	struct box *box = *state;
+	auto_free char *there = sub(box, "there");
+	auto_free char *local = sub(box, "local");
+	auto_close int local_fd = fd_open_dir(AT_FDCWD, local);
+	AUTO(destination) struct destination d = DESTINATION_NONE;
+	AUTO(copy_sources) struct copy_sources sources = {0};
+	struct copy_prune_result r;
+	struct err err;
+	size_t files;
+	uint64_t i;
+
+	for (i = 1; i <= 3; i++) {
+		some_files(box, 10 * i);
+		(void)push_now(box, "local");
+	}
+	files = count_there(box, "");
+	ok(open_there(there, &d, &err));
+	ok(copy_list(&d, &sources, &err));
+	hide(box, "0000000003", "hidden-");
+	assert_int_equal(copy_prune(&d, sources.items[0].space, 1, false,
+				    local_fd, &r, &err),
+			 -ESTALE);
+	hide(box, "hidden-", "0000000003");
+	assert_int_equal(count_there(box, ""), files);
+	check_copy(box, 0);
+}
+
 static void test_a_prune_keeps_the_chains_of_clones(void **state)
 {
 	struct box *box = *state;
@@ -1192,6 +1221,7 @@ int main(void)
 		TEST(a_prune_sends_hardly_anything_again),
 		TEST(a_covered_pack_is_sent_when_its_cover_is_lost),
 		TEST(old_backups_are_deleted_with_their_files),
+		TEST(a_prune_needs_the_newest_backup),
 		TEST(a_prune_keeps_the_chains_of_clones),
 		TEST(damage_costs_what_the_file_has),
 		TEST(swapped_files_are_damage),
