@@ -72,14 +72,12 @@ char *choose_run_counted_changes(struct context *c, const struct session *s,
 	struct err err;
 	size_t git;
 
-	*ret_counts = (struct change_counts){0};
-	*ret_home = 0;
-	if (!run_state_pending(s->state))
-		return mem_strdup("");
 	if (choose_run_count(c, s, ret_counts, ret_home, &err) < 0) {
 		output_warn("%s", err.text);
 		return mem_strdup("cannot be read");
 	}
+	if (!run_state_pending(s->state))
+		return mem_strdup("");
 	git = count_outside(s);
 	if (ret_counts->total || (!*ret_home && !git))
 		changes_summary(ret_counts, &b);

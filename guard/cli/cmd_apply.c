@@ -306,16 +306,13 @@ static int print_plans(struct apply *a, struct err *err)
 /* STATUS_REFUSED: the user does not want to copy so many git objects. */
 static int make_commits(struct apply *a, struct err *err)
 {
-	struct context *c = a->in.c;
 	int got;
 
-	c->copies_large = a->o->yes;
-	got = apply_commits_make(&a->in, &a->commits, err);
-	if (got != -EFBIG)
-		return got;
-	if (!commit_files_show_large(c, err))
-		return STATUS_REFUSED;
-	return apply_commits_make(&a->in, &a->commits, err);
+	a->in.c->copies_large = a->o->yes;
+	do
+		got = apply_commits_make(&a->in, &a->commits, err);
+	while (got == -EFBIG && commit_files_show_large(a->in.c, err));
+	return got == -EFBIG ? STATUS_REFUSED : got;
 }
 
 /* Into a branch: neither the project nor the run's state changes. */

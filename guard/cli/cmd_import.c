@@ -241,12 +241,10 @@ static int open_commits(struct context *c, struct session *s,
 	int got;
 
 	c->copies_large = o->yes;
-	got = importer_open(c, s, true, imp, err);
-	if (got != -EFBIG)
-		return got;
-	if (!commit_files_show_large(c, err))
-		return STATUS_REFUSED;
-	return importer_open(c, s, true, imp, err);
+	do
+		got = importer_open(c, s, true, imp, err);
+	while (got == -EFBIG && commit_files_show_large(c, err));
+	return got == -EFBIG ? STATUS_REFUSED : got;
 }
 
 int cmd_import(const struct options *o, struct context *c, struct err *err)

@@ -19,7 +19,6 @@
 
 struct status_options {
 	struct context *context;
-	const char *project;
 	const struct options *o;
 	char *unfinished; /* or NULL */
 	size_t elsewhere; /* pending runs that are not shown */
@@ -234,10 +233,11 @@ static void print_table(struct session_list *list,
 	else if (list->count == 0 && o->elsewhere)
 		output_print("no run in %s is pending; `guard status --all` "
 			     "lists %s of other projects",
-			     text_quote(o->project),
+			     text_quote(o->context->project),
 			     text_count(o->elsewhere, "run"));
 	else if (list->count == 0)
-		output_print("no run in %s is pending", text_quote(o->project));
+		output_print("no run in %s is pending",
+			     text_quote(o->context->project));
 	for (i = 0; i < list->count; i++) {
 		AUTO(changes) struct changes changes = CHANGES_NONE;
 		struct session *s = &list->items[i];
@@ -358,7 +358,6 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 
 	if (context_open(c, true, err) < 0 || check_unfinished(c, o, err) < 0)
 		return -err->num;
-	o->project = c->project;
 	o->context = c;
 	if (backup_age_load(&c->state, &o->backups, err) < 0)
 		output_warn("%s", err->text);

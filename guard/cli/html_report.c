@@ -140,6 +140,14 @@ static void add_styled(struct buf *to, const char *text)
 			   text_count(strlen(text + len), "more byte"));
 }
 
+static void add_element(struct buf *to, const char *begin,
+			const struct styled_line *line, const char *end)
+{
+	buf_add_text(to, begin);
+	add_styled(to, line->text);
+	buf_add_text(to, end);
+}
+
 static struct buf *inner_of(struct html *h)
 {
 	return h->title.len ? &h->held : &h->b;
@@ -190,10 +198,9 @@ static void add_row(struct html *h, const struct styled_line *line)
 	}
 	h->rows++;
 	enter(h, INNER_LIST);
-	buf_add_text(inner_of(h),
-		     line->kind == LINE_NOTE ? "<li class=t>" : "<li>");
-	add_styled(inner_of(h), line->text);
-	buf_add_text(inner_of(h), "</li>\n");
+	add_element(inner_of(h),
+		    line->kind == LINE_NOTE ? "<li class=t>" : "<li>", line,
+		    "</li>\n");
 }
 
 static void add_text(struct html *h, const struct styled_line *line)
@@ -221,20 +228,14 @@ static void take_html(struct styled *to, const struct styled_line *line)
 		leave(h);
 	switch (line->kind) {
 	case LINE_TITLE:
-		buf_add_text(&h->title, "<summary>");
-		add_styled(&h->title, line->text);
-		buf_add_text(&h->title, "</summary>\n");
+		add_element(&h->title, "<summary>", line, "</summary>\n");
 		break;
 	case LINE_FILE:
 		h->file = true;
-		buf_add_text(&h->b, "<details><summary>");
-		add_styled(&h->b, line->text);
-		buf_add_text(&h->b, "</summary>\n");
+		add_element(&h->b, "<details><summary>", line, "</summary>\n");
 		break;
 	case LINE_PLAIN:
-		buf_add_text(&h->b, "<p>");
-		add_styled(&h->b, line->text);
-		buf_add_text(&h->b, "</p>\n");
+		add_element(&h->b, "<p>", line, "</p>\n");
 		break;
 	case LINE_TEXT:
 		if (!to->full)

@@ -25,7 +25,6 @@ struct kept_review {
 };
 
 struct hunks_writer {
-	const struct session *s;
 	struct kept_review *kept;
 	struct kinds kinds; /* only for ids */
 	size_t entries, hunks;
@@ -305,7 +304,7 @@ bool hunks_json_print(struct context *c, struct resolved_run *p,
 		      const struct verdict *verdict)
 {
 	AUTO(kept_review) struct kept_review kept = {0};
-	struct hunks_writer w = {.s = &p->session, .kept = &kept};
+	struct hunks_writer w = {.kept = &kept};
 	json_t *object;
 	size_t i, k;
 

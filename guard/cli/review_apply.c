@@ -1,6 +1,4 @@
 /* The apply of the accepted changes: the session calls it. */
-#include <stdio.h>
-
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -68,8 +66,8 @@ static int ask_for_consents(struct review_session *v, struct apply_plan *a,
 	}
 	if (!all && (a->commits || v->o->commit.on)) {
 		changeset_unlock(&a->change);
-		(void)snprintf(err->text, sizeof(err->text),
-			       "nothing applied: a commit takes all files");
+		(void)fail(err, ECANCELED,
+			   "nothing applied: a commit takes all files");
 		return 0;
 	}
 	return apply_plan_make(a, v->o->resolve, err) < 0 ? -err->num : 1;
@@ -85,8 +83,8 @@ int review_apply_conflicts(struct review_session *v, struct apply_plan *a,
 	got = conflict_session_plan(&v->conflicts, a, v->o->resolve, err);
 	if (!got)
 		/* Not the text of an earlier failure, which was no end. */
-		(void)snprintf(err->text, sizeof(err->text),
-			       "nothing applied: a conflict is open");
+		(void)fail(err, ECANCELED,
+			   "nothing applied: a conflict is open");
 	if (got <= 0)
 		return got;
 	for (i = 0; i < a->change.root_count; i++) {

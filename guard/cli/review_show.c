@@ -47,7 +47,6 @@ void review_show_group(const struct review *r, const struct review_item *item,
 {
 	size_t deleted = 0, added = 0, other = 0, i;
 	uint64_t bytes = 0;
-	const char *between = "  ";
 
 	for (i = 0; i < item->count; i++) {
 		const struct review_entry *x = review_entry_at(r, item, i);
@@ -64,15 +63,15 @@ void review_show_group(const struct review *r, const struct review_item *item,
 	} else if (deleted && !added && !other) {
 		buf_printf(to, "  with its entries: %s",
 			   text_count(deleted, "file"));
-	} else {
-		if (deleted)
-			buf_printf(to, "  %zu deleted", deleted);
-		between = deleted ? ", " : between;
-		if (other)
-			buf_printf(to, "%s%zu modified", between, other);
-		between = deleted || other ? ", " : between;
-		if (added)
-			buf_printf(to, "%s%zu added", between, added);
+	} else if (deleted || added || other) {
+		const struct text_part parts[] = {
+			{deleted, "deleted"},
+			{other, "modified"},
+			{added, "added"},
+		};
+
+		buf_add_text(to, "  ");
+		text_sum(to, parts, ARRAY_SIZE(parts), "");
 	}
 	buf_printf(to, ", %s", text_size(bytes));
 }
