@@ -104,8 +104,8 @@ static void print_action(json_t *line)
 		     : mem_strdup("");
 	struct tm tm = {0};
 	const char *end = strptime(utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	static const char *const shown[] = {"time", "action", "uid", "pid",
-					    "kept"};
+	static const char *const shown[] = {"time", "action", "uid",
+					    "pid",  "kept",   NULL};
 	const char *key;
 	json_t *value;
 
@@ -116,11 +116,7 @@ static void print_action(json_t *line)
 	text_escape_name(&action, log_line_text(line, "action"));
 	json_object_foreach(line, key, value)
 	{
-		size_t i, n = ARRAY_SIZE(shown);
-
-		for (i = 0; i < n && strcmp(key, shown[i]) != 0; i++)
-			;
-		if (i < n || !json_is_string(value))
+		if (mem_list_has(shown, key) || !json_is_string(value))
 			continue;
 		buf_add_text(&rest, rest.len ? "  " : "");
 		text_escape_name(&rest, key);
@@ -242,8 +238,7 @@ static void number_actions(const struct context *c, const struct options *o,
 		{
 			if (!is_action_line(line, &a, c->project))
 				continue;
-			jsonout_set(line, "undo",
-				    json_integer((json_int_t)back + 1));
+			jsonout_number(line, "undo", back + 1);
 			found = true;
 			if (!a.parts.count)
 				break;

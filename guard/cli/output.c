@@ -174,16 +174,15 @@ static char *find_git_pager(const char *verb)
 {
 	auto_free char *key = mem_printf("pager.%s", verb);
 	auto_free char *own = user_git_setting(key);
-	static const char *const off[] = {"false", "no", "off", "0"};
-	static const char *const on[] = {"true", "yes", "on", "1"};
+	static const char *const words[] = {"false", "no",  "off", "0",
+					    "true",  "yes", "on",  "1"};
 	size_t i;
 
-	for (i = 0; own && i < ARRAY_SIZE(off); i++)
-		if (strcasecmp(own, off[i]) == 0)
-			return mem_strdup("cat");
-	for (i = 0; own && i < ARRAY_SIZE(on); i++)
-		if (strcasecmp(own, on[i]) == 0)
-			return user_git_setting("core.pager");
+	for (i = 0; own && i < ARRAY_SIZE(words); i++)
+		if (strcasecmp(own, words[i]) == 0)
+			return i < ARRAY_SIZE(words) / 2
+				       ? mem_strdup("cat")
+				       : user_git_setting("core.pager");
 	return own ? TAKE(own) : user_git_setting("core.pager");
 }
 
@@ -253,6 +252,7 @@ void output_pager_end(void)
 	/* Ctrl-C is the pager's while it shows something. */
 	(void)signal(SIGINT, SIG_IGN);
 	(void)fflush(stdout);
+	clearerr(stdout); /* a pager may be left early */
 	(void)close(STDOUT_FILENO);
 	status = child_wait(pager);
 	pager = 0;

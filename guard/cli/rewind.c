@@ -54,15 +54,6 @@ static void warn_each(char *const *paths, const char *what)
 		output_warn("%s %s", text_quote(*paths), what);
 }
 
-static json_t *json_texts(char *const *texts)
-{
-	json_t *list = json_array();
-
-	for (; texts && *texts; texts++)
-		jsonout_add(list, json_string(*texts));
-	return list;
-}
-
 static void print_json(const struct rewind *r, const struct rewind_choice *how,
 		       char *const *open, bool done)
 {
@@ -74,10 +65,10 @@ static void print_json(const struct rewind *r, const struct rewind_choice *how,
 	jsonout_text(object, "to", how->title);
 	jsonout_bool(object, "rewound", done);
 	jsonout_number(object, "before", r->before);
-	jsonout_set(object, "lost", json_texts(how->lost_names));
-	jsonout_set(object, "unsure", json_texts(how->unsure));
-	jsonout_set(object, "open", json_texts(open));
-	jsonout_set(object, "left", json_texts(r->left));
+	jsonout_texts(object, "lost", how->lost_names);
+	jsonout_texts(object, "unsure", how->unsure);
+	jsonout_texts(object, "open", open);
+	jsonout_texts(object, "left", r->left);
 	jsonstream_open(&to, NULL, '{');
 	jsonstream_put_all(&to, object);
 	jsonstream_open(&to, "roots", '[');

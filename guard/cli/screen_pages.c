@@ -181,13 +181,13 @@ int screen_page_key(struct review_ui *u, const char *title,
 }
 
 int screen_page(struct review_ui *u, const char *title,
-		const struct screen_text *page, const char *bar)
+		const struct screen_text *page, const char *bar, bool letters)
 {
 	size_t top = 0;
 	int key;
 
 	do
-		key = screen_page_key(u, title, page, &top, bar, true);
+		key = screen_page_key(u, title, page, &top, bar, letters);
 	while (key == SCREEN_KEY_RESIZE);
 	return key;
 }
@@ -226,7 +226,7 @@ void screen_help(struct review_ui *u, int key)
 	styled_lines(&page.styled, ' ', buf_text(&text), text.len);
 	styled_lines(&page.styled, ' ', signs, strlen(signs));
 	(void)screen_page(u, " Help", &page,
-			  " j k space scroll   any other key: back");
+			  " j k space scroll   any other key: back", true);
 	screen_text_free(&page);
 }
 
@@ -365,7 +365,6 @@ static int ask_how_to_finish(struct review_ui *u, const struct review_counts *n,
 {
 	struct screen_text page = {0};
 	AUTO(buf) struct buf b = {0}, bar = {0};
-	size_t top = 0;
 	int key;
 
 	write_menu(u, n, &b);
@@ -376,10 +375,7 @@ static int ask_how_to_finish(struct review_ui *u, const struct review_counts *n,
 		   u->job->running ? "" : " d discard ");
 	screen_text_begin(&page, screen_page_columns(u));
 	styled_lines(&page.styled, ' ', buf_text(&b), b.len);
-	do
-		key = screen_page_key(u, " Finish", &page, &top, buf_text(&bar),
-				      false);
-	while (key == SCREEN_KEY_RESIZE);
+	key = screen_page(u, " Finish", &page, buf_text(&bar), false);
 	screen_text_free(&page);
 	return key;
 }

@@ -42,11 +42,12 @@ void screen_draw_page(struct review_ui *u, const char *title,
 int screen_open(struct review_ui *u, struct err *err);
 void screen_close(struct review_ui *u);
 void screen_hush(struct review_ui *u);
-/* Shows a page until a key that does not scroll it; returns the key. */
+/* Shows a page until a key that does not scroll it; returns the key. letters: j
+ * and k scroll. */
 int screen_page(struct review_ui *u, const char *title,
-		const struct screen_text *page, const char *bar);
+		const struct screen_text *page, const char *bar, bool letters);
 /* The same from the line *top on, also until SCREEN_KEY_RESIZE, so that the
- * page can be made anew. letters: j and k scroll. */
+ * page can be made anew. */
 int screen_page_key(struct review_ui *u, const char *title,
 		    const struct screen_text *page, size_t *top,
 		    const char *bar, bool letters);

@@ -56,7 +56,8 @@ static void show_version(struct review_ui *u, struct store *store,
 		styled_lines(&page.styled, ' ', (const char *)text.data,
 			     text.len);
 		(void)screen_page(u, title, &page,
-				  " j k space scroll   any other key: back");
+				  " j k space scroll   any other key: back",
+				  true);
 	}
 	screen_text_free(&page);
 }
@@ -103,7 +104,8 @@ void screen_show_versions(struct review_ui *u, int key)
 		screen_text_begin(&page, screen_page_columns(u));
 		count = list_versions(&h, &page.styled);
 		key = screen_page(u, title, &page,
-				  " 1-9 show a version   any other key: back");
+				  " 1-9 show a version   any other key: back",
+				  true);
 		screen_text_free(&page);
 		screen_hush(u);
 		if (key < '1' || (size_t)(key - '0') > count)
@@ -214,7 +216,7 @@ static bool ask_about_kind(struct review_ui *u, struct review_kinds *k,
 	add_kind_files(k, kind, &page.styled);
 	review_ui_key_bar(u, NULL, &bar);
 	buf_add_text(&bar, "   any other key: back");
-	key = screen_page(u, buf_text(&title), &page, buf_text(&bar));
+	key = screen_page(u, buf_text(&title), &page, buf_text(&bar), true);
 	screen_text_free(&page);
 	row = review_ui_find_key(u, key);
 	if (!row)

@@ -177,7 +177,8 @@ mkfifo "$HOME/gate/go"
 # shellcheck disable=SC2016 # of the run
 guard run --name live --rw "$HOME/gate" -- sh -c '
 	echo 1 >edited; rm -r dir; echo 2 >kept/file; chmod 000 kept
-	exec 3>>held; echo held >&3; : >ready
+	exec 3>>held; echo held >&3
+	exec 4>>"$(printf "held\377")"; echo held >&4; : >ready
 	while :; do read -r line <~/gate/go && eval "$line"; done' \
 	>"$T/live.out" 2>"$T/live.err" &
 guard=$!
@@ -190,6 +191,8 @@ until [ -s "${upper%upper/ready}timeline/records" ]; do
 	kill -0 "$guard" || break
 done
 look one
+gives 0 'JSON names the open files' guard rewind -n --json live --to start
+says "$out" '"text_b64": "aGVsZP8="'
 gives 0 'rewind of a live run' guard rewind -y live --to start
 says "$err" "'held' is open for writing"
 gives 0 'the live run has the state' guard exec -q live -- \
