@@ -104,20 +104,22 @@ static void print_note_end(const struct session *s, const char *key,
 void agent_show_end(const struct session *s)
 {
 	const char *name = record_get(&s->more, AGENT_NAME) ?: "";
-	auto_free char *code = mem_printf(
-		"configuration or code for the next session of %s was changed "
-		"in its home (`guard agents %s --undo` restores it)",
-		name, name);
-	auto_free char *commands = mem_printf(
-		"the settings of %s name files that the run changed, so that "
-		"its next session may execute them",
-		name);
-	auto_free char *data = mem_printf(
-		"data of %s that guard does not know, in its home", name);
 
-	print_changes_end(s, AGENT_CODE, "~/", code);
-	print_changes_end(s, AGENT_COMMAND, "", commands);
-	print_note_end(s, AGENT_UNKNOWN, "~/", data);
+	print_changes_end(
+		s, AGENT_CODE, "~/",
+		text_printf("configuration or code for the next session of %s "
+			    "was changed in its home (`guard agents %s --undo` "
+			    "restores it)",
+			    name, name));
+	print_changes_end(s, AGENT_COMMAND, "",
+			  text_printf("the settings of %s name files that the "
+				      "run changed, so that its next session "
+				      "may execute them",
+				      name));
+	print_note_end(s, AGENT_UNKNOWN, "~/",
+		       text_printf("data of %s that guard does not know, in "
+				   "its home",
+				   name));
 	print_note_end(s, AGENT_LOG, "",
 		       "written by a hook of yours, left out");
 }
@@ -143,28 +145,31 @@ void agent_show_list(const struct session *s, struct styled *to)
 {
 	const bool own = record_get(&s->more, AGENT_BEFORE);
 	const char *name = record_get(&s->more, AGENT_NAME) ?: "";
-	auto_free char *code = mem_printf(
-		"Changed in the home of %s, for its next session", name);
-	auto_free char *unknown = mem_printf(
-		"Data of %s that guard does not know, in its home", name);
-	auto_free char *commands = mem_printf(
-		"Named by the settings of %s, whose next session may execute "
-		"them",
-		name);
-
 	/* --share-login: discard leaves the user's own directories alone. */
 	auto_free char *back =
 		mem_printf("these changes are already in effect; guard agents "
 			   "%s --undo takes them back",
 			   name);
 
-	print_list(s, AGENT_CODE, "~/", code,
-		   own ? "these changes are already in effect; guard discard "
-			 "takes them back"
-		       : back,
-		   to);
-	print_list(s, AGENT_UNKNOWN, "~/", unknown, NULL, to);
-	print_list(s, AGENT_COMMAND, "", commands, NULL, to);
+	print_list(
+		s, AGENT_CODE, "~/",
+		text_printf("Changed in the home of %s, for its next session",
+			    name),
+		own ? "these changes are already in effect; guard discard "
+		      "takes them back"
+		    : back,
+		to);
+	print_list(
+		s, AGENT_UNKNOWN, "~/",
+		text_printf("Data of %s that guard does not know, in its home",
+			    name),
+		NULL, to);
+	print_list(
+		s, AGENT_COMMAND, "",
+		text_printf("Named by the settings of %s, whose next session "
+			    "may execute them",
+			    name),
+		NULL, to);
 }
 
 /* {"kind": "M", "path": "~/.x"} of each change. */

@@ -71,8 +71,6 @@ static int show_profile(struct context *c, const char *name, struct err *err)
 	size_t i;
 	int got;
 
-	if (!profile_name_ok(name))
-		return no_profile(name, err);
 	got = agent_read(state, name, &p, err);
 	if (got <= 0)
 		return got < 0 ? got : no_profile(name, err);
@@ -104,10 +102,9 @@ static int move_home_to_trash(struct context *c, const char *name,
 	int n, got = -1;
 
 	for (n = 1; homes >= 0 && n < 100; n++) {
-		char to[64];
+		const char *to =
+			text_printf("%lld-agent-%d", (long long)time(NULL), n);
 
-		(void)snprintf(to, sizeof(to), "%lld-agent-%d",
-			       (long long)time(NULL), n);
 		got = renameat2(homes, name, state->trash_fd, to,
 				RENAME_NOREPLACE);
 		if (got == 0 || errno != EEXIST)
@@ -141,7 +138,6 @@ static int execute_home_undo(struct context *c, const struct home_versions *h,
 			     struct home_undo *u, bool yes, struct err *err)
 {
 	const struct snapshot *want = &u->change.roots[0].want;
-	const char *when = text_age(want->time);
 	char **login;
 
 	for (login = u->kept; h->prefix && login && *login; login++)
@@ -151,7 +147,7 @@ static int execute_home_undo(struct context *c, const struct home_versions *h,
 		output_print("nothing to do: %sthe home of %s is as before run "
 			     "%s, %s",
 			     u->kept ? "the rest of " : "", h->name,
-			     want->run_id, when);
+			     want->run_id, text_age(want->time));
 		return STATUS_OK;
 	}
 	if (plan_print(c->store, &u->change.roots[0].plan, NULL, err) < 0)
@@ -162,7 +158,7 @@ static int execute_home_undo(struct context *c, const struct home_versions *h,
 	if (!output_confirm(yes,
 			    "guard: restore the home of %s from before run %s, "
 			    "%s?",
-			    h->name, want->run_id, when))
+			    h->name, want->run_id, text_age(want->time)))
 		return STATUS_REFUSED;
 	if (home_undo_execute(u, h, err) < 0)
 		return err_context(err, "home of %s", h->name);
@@ -224,8 +220,6 @@ static int undo_agent_home(struct context *c, const char *name,
 	bool any = false;
 	int got, opened;
 
-	if (!profile_name_ok(name))
-		return no_profile(name, err);
 	if (agent_read(&c->state, name, &profile, err) < 0)
 		return -err->num;
 	opened = home_versions_open(&c->state, name, &profile, &h, err);
@@ -251,8 +245,6 @@ static int reset_agent_home(struct context *c, const char *name, bool yes,
 	auto_close int fd = -1;
 	int got;
 
-	if (!profile_name_ok(name))
-		return no_profile(name, err);
 	fd = agent_open_state(&c->state, name, false, err);
 	if (fd == -ENOENT)
 		return fail_no_home(c, name, err);
@@ -280,10 +272,10 @@ static int reset_agent_home(struct context *c, const char *name, bool yes,
 
 int cmd_agents(const struct options *o, struct context *c, struct err *err)
 {
-	const char *name = o->operands[0];
+	const char *name = o->reset ?: o->operands[0];
 	unsigned long runs = 1;
 
-	if (o->undo && !name)
+	if (o->undo && !o->count)
 		return options_usage_error(
 			o, "expected: guard agents NAME --undo [N]");
 	if (o->undo && o->count == 2 &&
@@ -293,8 +285,10 @@ int cmd_agents(const struct options *o, struct context *c, struct err *err)
 			text_quote(o->operands[1]));
 	if (!o->undo && o->count > 1)
 		return options_usage_error(o, "expected one NAME");
+	if (name && !profile_name_ok(name))
+		return no_profile(name, err);
 	if (o->reset)
-		return reset_agent_home(c, o->reset, o->yes, err);
+		return reset_agent_home(c, name, o->yes, err);
 	if (o->undo)
 		return undo_agent_home(c, name, runs, o->yes, err);
 	return name ? show_profile(c, name, err) : list_agents(c, o->json);

@@ -103,17 +103,18 @@ static void inspect_layers(struct doctor *d, const struct state *st)
 static void inspect_disk(void *arg, const struct session *s, const char *point,
 			 bool mounted)
 {
-	auto_free char *text = mem_printf(
-		"run %s keeps the disk busy that was unmounted from %s",
-		session_label(s), text_quote(point));
-	auto_free char *remedy = mem_printf("guard stop %s", session_label(s));
-
 	if (!mounted)
-		print_inspection(arg,
-				 &(struct inspection){.state = INSPECT_WEAKER,
-						      .name = "busy disk",
-						      .text = text,
-						      .remedy = remedy});
+		print_inspection(
+			arg,
+			&(struct inspection){
+				.state = INSPECT_WEAKER,
+				.name = "busy disk",
+				.text = text_printf(
+					"run %s keeps the disk busy that was "
+					"unmounted from %s",
+					session_label(s), text_quote(point)),
+				.remedy = text_printf("guard stop %s",
+						      session_label(s))});
 }
 
 /* Returns the number of destinations. */
@@ -187,17 +188,15 @@ static void inspect_libraries(struct doctor *d)
 
 	for (id = 0; id < LIBRARY_COUNT; id++) {
 		const struct library *l = library_info(id);
-		auto_free char *text = NULL, *remedy = NULL;
 		struct inspection i = {.name = l->name, .text = l->soname};
 		struct err err;
 
 		if (library_load(id, "", "", NULL, &err) < 0) {
-			text = mem_printf("%s cannot be loaded: %s", l->soname,
-					  l->loss);
-			remedy = mem_printf("apt-get install %s", l->package);
 			i.state = INSPECT_WEAKER;
-			i.text = text;
-			i.remedy = remedy;
+			i.text = text_printf("%s cannot be loaded: %s",
+					     l->soname, l->loss);
+			i.remedy =
+				text_printf("apt-get install %s", l->package);
 		}
 		print_inspection(d, &i);
 	}
@@ -229,18 +228,19 @@ static void inspect_groups(struct doctor *d)
 {
 	auto_close int dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	uint64_t count = dir < 0 ? 0 : pre_copy_up_count(dir);
-	auto_free char *text =
-		mem_printf("%s in the current directory of groups that you are "
-			   "not in: what a run writes gets your group",
-			   text_count(count, "entry"));
-	auto_free char *remedy = mem_printf("chgrp -R %u .", getegid());
 
 	if (count)
-		print_inspection(d,
-				 &(struct inspection){.state = INSPECT_WEAKER,
-						      .name = "groups",
-						      .text = text,
-						      .remedy = remedy});
+		print_inspection(
+			d, &(struct inspection){
+				   .state = INSPECT_WEAKER,
+				   .name = "groups",
+				   .text = text_printf(
+					   "%s in the current directory of "
+					   "groups that you are not in: what a "
+					   "run writes gets your group",
+					   text_count(count, "entry")),
+				   .remedy = text_printf("chgrp -R %u .",
+							 getegid())});
 }
 
 int cmd_doctor(const struct options *o, struct context *c, struct err *err)

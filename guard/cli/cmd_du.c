@@ -100,12 +100,13 @@ static void print_du_text(struct du *d)
 		       text_count(d->sessions.count, "run"));
 	for (i = 0; i < d->sessions.count; i++) {
 		const struct session *s = &d->sessions.items[i];
-		auto_free char *what = mem_printf("  run %s", session_label(s));
 		AUTO(buf) struct buf b = {0};
 
 		buf_printf(&b, "%s, ", run_state_name(s->state));
 		text_escape_name(&b, s->project);
-		add_usage_line(&t, d->run_bytes[i], what, buf_text(&b));
+		add_usage_line(&t, d->run_bytes[i],
+			       text_printf("  run %s", session_label(s)),
+			       buf_text(&b));
 	}
 	if (d->versions.bytes)
 		add_usage_line(&t, d->versions.bytes, "  versions",

@@ -67,17 +67,17 @@ static void print_versions(const struct find_command *f,
 	for (i = 0; i < v->count; i++) {
 		const struct version *item = &v->items[i];
 		const struct entry *e = &item->entry;
-		auto_free char *what = mem_strdup(
+		const char *what =
 			e->flags & ENTRY_INCOMPLETE && !S_ISDIR(e->mode)
 				? "incomplete"
 			: S_ISREG(e->mode) ? text_size(e->size)
-					   : jsonout_type_text(e->mode));
-		auto_free char *seqs =
-			!item->last ? mem_strdup(f->o->at)
+					   : jsonout_type_text(e->mode);
+		const char *seqs =
+			!item->last ? f->o->at
 			: item->first == item->last
-				? mem_printf("%" PRIu64, item->last)
-				: mem_printf("%" PRIu64 "-%" PRIu64,
-					     item->first, item->last);
+				? text_printf("%" PRIu64, item->last)
+				: text_printf("%" PRIu64 "-%" PRIu64,
+					      item->first, item->last);
 		AUTO(buf) struct buf name = {0};
 
 		output_path(&name, item->path, f->cwd);

@@ -99,9 +99,9 @@ static void print_action(json_t *line)
 	const char *utc = log_line_text(line, "time");
 	json_t *undo = json_object_get(line, "undo");
 	AUTO(buf) struct buf time = {0}, action = {0}, rest = {0};
-	auto_free char *number =
-		undo ? mem_printf("undo %d", (int)json_integer_value(undo))
-		     : mem_strdup("");
+	const char *number =
+		undo ? text_printf("undo %d", (int)json_integer_value(undo))
+		     : "";
 	struct tm tm = {0};
 	const char *end = strptime(utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
 	static const char *const shown[] = {"time", "action", "uid",
@@ -173,7 +173,7 @@ static json_t *parse_actions(struct buf *log, const struct context *c,
 static bool is_action_line(json_t *line, const struct action *a,
 			   const char *project)
 {
-	auto_free char *before = mem_printf("%" PRIu64, action_before(a));
+	const char *before = text_printf("%" PRIu64, action_before(a));
 	const char *kind = a->parts.count ? "discard" : a->kind;
 	const char *kept = log_line_text(line, "kept");
 	size_t i;
@@ -196,7 +196,6 @@ static bool is_action_line(json_t *line, const struct action *a,
 static void add_missing_line(json_t *lines, const struct action *a,
 			     const char *project, size_t undo)
 {
-	auto_free char *before = mem_printf("%" PRIu64, action_before(a));
 	json_t *line = json_object();
 	const char *when;
 	size_t at = 0;
@@ -208,7 +207,8 @@ static void add_missing_line(json_t *lines, const struct action *a,
 		jsonout_text(line, "run", a->run_id);
 	jsonout_text(line, "project", project);
 	if (action_before(a))
-		jsonout_text(line, "before", before);
+		jsonout_text(line, "before",
+			     text_printf("%" PRIu64, action_before(a)));
 	jsonout_number(line, "undo", undo);
 	while (at < json_array_size(lines) &&
 	       strcmp(log_line_text(json_array_get(lines, at), "time"), when) >=

@@ -157,18 +157,16 @@ static void add_status_row(struct table *t, const struct session *s,
 	AUTO(verdict) struct verdict verdict = {0};
 	AUTO(buf) struct buf look = {0};
 	const char *test = record_get(&s->more, RUN_TEST);
-	auto_free char *tested =
-		test ? mem_printf("%s, test: exit %ld", changes,
-				  strtol(test, NULL, 10))
-		     : mem_strdup(changes);
+	const char *tested = test ? text_printf("%s, test: exit %ld", changes,
+						strtol(test, NULL, 10))
+				  : changes;
 	AUTO(buf) struct buf command = {0}, project = {0};
 	/* The run may have continued since it ended. */
 	bool going = !s->ended.sec || s->started.sec > s->ended.sec;
 	struct timestamp when = going ? s->started : s->ended;
-	char status[16] = "";
+	const char *status =
+		s->status >= 0 ? text_printf("exit %d", s->status) : "";
 
-	if (s->status >= 0)
-		(void)snprintf(status, sizeof(status), "exit %d", s->status);
 	output_truncated(&command, s->command ? s->command : "");
 	if (o->o->all)
 		text_escape_name(&project, s->project);

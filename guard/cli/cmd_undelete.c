@@ -18,8 +18,6 @@ static int list_trash(struct context *c, bool json, struct err *err)
 	for (i = 0; i < trash.count; i++) {
 		const struct trash_item *item = &trash.items[i];
 		const struct snapshot *s = &item->snapshot;
-		auto_free char *age =
-			mem_printf("pruned %s", text_age(item->since));
 		json_t *object = json_object();
 
 		jsonout_number(object, "snapshot", s->seq);
@@ -29,7 +27,8 @@ static int list_trash(struct context *c, bool json, struct err *err)
 		jsonout_text(object, "root", s->root_path);
 		jsonout_text(object, "message", s->message);
 		jsonout_add(array, object);
-		history_show_row(&t, s, age);
+		history_show_row(
+			&t, s, text_printf("pruned %s", text_age(item->since)));
 	}
 	if (json) {
 		jsonstream_print_list("guard.trash/1", "snapshots",

@@ -79,12 +79,11 @@ void commit_files_show_count(const struct commit_files *f, const char *run,
 static json_t *risk_json(const struct commit_file *f, const struct risk *r)
 {
 	auto_free char *text = commit_files_sentence(f, r);
-	auto_free char *mode = mem_printf("%06o", f->mode);
 	json_t *object = json_object();
 
 	jsonout_text(object, "path", f->shown);
 	jsonout_text(object, "commit", f->commit.hex);
-	jsonout_text(object, "mode", mode);
+	jsonout_text(object, "mode", text_printf("%06o", f->mode));
 	jsonout_text(object, "level", r ? risk_level_name(r->level) : NULL);
 	jsonout_text(object, "id", r ? r->id : NULL);
 	jsonout_text(object, "text", text);

@@ -62,10 +62,10 @@ static void add_rule(struct styled *to, const char *begin, char sign)
 
 static void add_side_title(struct styled *to, const struct side *side)
 {
-	auto_free char *title = mem_printf("-- %s %s", side->title,
-					   side->taken ? "[taken] " : "");
-
-	add_rule(to, title, '@');
+	add_rule(to,
+		 text_printf("-- %s %s", side->title,
+			     side->taken ? "[taken] " : ""),
+		 '@');
 }
 
 /* A whole file, if it is a text of readable length. */

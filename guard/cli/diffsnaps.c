@@ -437,10 +437,10 @@ static void add_row(struct run_rows *rows, const struct run_side *only,
 		    const struct change *item, bool second, bool same)
 {
 	AUTO(buf) struct buf name = {0};
-	auto_free char *side =
-		only ? mem_printf("only %s", session_label(only->session))
-		     : mem_strdup(same ? "both, the same"
-				       : "both, differently");
+	const char *side =
+		only   ? text_printf("only %s", session_label(only->session))
+		: same ? "both, the same"
+		       : "both, differently";
 	json_t *object = json_object();
 
 	jsonout_text(object, "path", item->path);

@@ -291,16 +291,14 @@ static void print_outcomes(const struct outcome *list, size_t count)
 		  "LAST LINE");
 	for (i = 0; i < count; i++) {
 		const struct outcome *o = &list[i];
-		char status[16], time[32];
 
-		(void)snprintf(status, sizeof(status), "%d", o->status);
-		(void)snprintf(time, sizeof(time), "%.1f s",
-			       (double)o->ms / 1000);
 		if (o->status < 0)
 			table_row(&t, session_label(o->run), "-", "", "",
 				  "running: skipped");
 		else
-			table_row(&t, session_label(o->run), status, time,
+			table_row(&t, session_label(o->run),
+				  text_printf("%d", o->status),
+				  text_printf("%.1f s", (double)o->ms / 1000),
 				  o->changed ? text_count(o->changed, "file")
 					     : "nothing",
 				  o->last ? o->last : "");

@@ -47,25 +47,25 @@ static void add_reason_part(struct buf *to, const char *text)
 	buf_add_text(to, text);
 }
 
-static char *row_size_text(const struct history *h,
-			   const struct history_row *row)
+static const char *row_size_text(const struct history *h,
+				 const struct history_row *row)
 {
 	AUTO(buf) struct buf counts = {0};
 
 	if (!h->path)
-		return mem_strdup(text_count(row->snapshot.files, "file"));
+		return text_count(row->snapshot.files, "file");
 	if (!row->entry.mode)
-		return mem_strdup("");
+		return "";
 	if (S_ISREG(row->entry.mode))
-		return mem_strdup(text_size(row->entry.size));
+		return text_size(row->entry.size);
 	if (row->added)
 		buf_printf(&counts, " +%zu", row->added);
 	if (row->modified)
 		buf_printf(&counts, " ~%zu", row->modified);
 	if (row->deleted)
 		buf_printf(&counts, " -%zu", row->deleted);
-	return mem_strdup(counts.len ? buf_text(&counts) + 1
-				     : jsonout_type_text(row->entry.mode));
+	return counts.len ? text_printf("%s", buf_text(&counts) + 1)
+			  : jsonout_type_text(row->entry.mode);
 }
 
 /* The reason of a snapshot: the user's message, the command, the origin, the
@@ -131,7 +131,6 @@ static char *row_reason_text(const struct history *h,
 void history_show_row(struct table *t, const struct snapshot *s,
 		      const char *note)
 {
-	auto_free char *number = mem_printf("%" PRIu64, s->seq);
 	AUTO(buf) struct buf what = {0};
 
 	text_escape_name(&what, s->root_path);
@@ -139,8 +138,8 @@ void history_show_row(struct table *t, const struct snapshot *s,
 		buf_add_text(&what, "  ");
 		output_truncated(&what, s->message);
 	}
-	table_row(t, number, text_time(s->time), s->reason, note,
-		  buf_text(&what));
+	table_row(t, text_printf("%" PRIu64, s->seq), text_time(s->time),
+		  s->reason, note, buf_text(&what));
 }
 
 void history_show_text(const struct history *h, size_t count)
@@ -151,14 +150,14 @@ void history_show_text(const struct history *h, size_t count)
 	while (i-- > 0 && n++ < count) {
 		const struct history_row *row = &h->rows[i];
 		const struct snapshot *s = &row->snapshot;
-		auto_free char *number = s->seq ? mem_printf("%" PRIu64, s->seq)
-						: mem_strdup(row->moment);
-		auto_free char *size = row_size_text(h, row);
 		auto_free char *why = row_reason_text(h, row);
 
-		table_row(&t, number, text_time(s->time), s->reason, s->run_id,
-			  h->path ? history_show_change(row->change) : "", size,
-			  why);
+		table_row(&t,
+			  s->seq ? text_printf("%" PRIu64, s->seq)
+				 : row->moment,
+			  text_time(s->time), s->reason, s->run_id,
+			  h->path ? history_show_change(row->change) : "",
+			  row_size_text(h, row), why);
 	}
 	table_print(&t, "", stdout);
 }

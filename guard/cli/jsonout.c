@@ -54,9 +54,7 @@ void jsonout_bool(json_t *object, const char *key, bool value)
 
 void jsonout_mode(json_t *object, uint32_t mode)
 {
-	auto_free char *text = mem_printf("%04o", mode & 07777);
-
-	jsonout_text(object, "mode", text);
+	jsonout_text(object, "mode", text_printf("%04o", mode & 07777));
 }
 
 void jsonout_bytes(json_t *object, const char *key, const void *data,
@@ -65,11 +63,11 @@ void jsonout_bytes(json_t *object, const char *key, const void *data,
 	if (text_is_utf8(data, len) && !(len && memchr(data, '\0', len))) {
 		jsonout_set(object, key, json_stringn(data, len));
 	} else {
-		auto_free char *name = mem_printf("%s_b64", key);
 		auto_free char *coded = base64(data, len);
 
 		jsonout_set(object, key, json_null());
-		jsonout_set(object, name, json_string(coded));
+		jsonout_set(object, text_printf("%s_b64", key),
+			    json_string(coded));
 	}
 }
 

@@ -142,15 +142,16 @@ void plan_print_owners(const struct plan *plan)
 }
 
 /* The path and the reason, for people. */
-static char *conflict_line(const struct plan *plan, const struct conflict *c)
+static const char *conflict_line(const struct plan *plan,
+				 const struct conflict *c)
 {
 	auto_free char *path = mem_printf("%s%s", plan->prefix, c->path);
 
 	/* Home directories were not stored when the run began. */
 	if (strcmp(plan->prefix, "~/") == 0 && c->kind == CONFLICT_MOVED)
-		return mem_printf("%s: changed since the run started",
-				  text_quote(path));
-	return mem_printf("%s: %s", text_quote(path), conflict_text(c->kind));
+		return text_printf("%s: changed since the run started",
+				   text_quote(path));
+	return text_printf("%s: %s", text_quote(path), conflict_text(c->kind));
 }
 
 #define KEPT_SHOWN 20
@@ -166,21 +167,15 @@ void plan_print_choices(const struct plan *plan)
 				    plan->kept.count - i);
 			break;
 		}
-		auto_free char *text =
-			conflict_line(plan, &plan->kept.items[i]);
-
 		report_note("%s: %s",
 			    plan->kept.items[i].kind == CONFLICT_SPECIAL
 				    ? "left out"
 				    : "your version is kept",
-			    text);
+			    conflict_line(plan, &plan->kept.items[i]));
 	}
-	for (i = 0; i < plan->over.count; i++) {
-		auto_free char *text =
-			conflict_line(plan, &plan->over.items[i]);
-
-		report_warning("your edit is replaced: %s", text);
-	}
+	for (i = 0; i < plan->over.count; i++)
+		report_warning("your edit is replaced: %s",
+			       conflict_line(plan, &plan->over.items[i]));
 }
 
 bool plan_print_consent(const char *shown, const struct refusal *refusal)
@@ -263,12 +258,10 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy,
 	size_t torn = 0, i;
 
 	for (i = 0; i < plan->conflicts.count; i++) {
-		auto_free char *text =
-			conflict_line(plan, &plan->conflicts.items[i]);
-
 		unmerged |= plan->conflicts.items[i].kind == CONFLICT_UNMERGED;
 
-		report_warning("conflict: %s", text);
+		report_warning("conflict: %s",
+			       conflict_line(plan, &plan->conflicts.items[i]));
 	}
 	for (i = 0; i < plan->refusals.count; i++) {
 		const struct refusal *r = &plan->refusals.items[i];

@@ -168,20 +168,19 @@ static int execute(struct rewind *r, struct err *err)
 	auto_free char *title =
 		r->undone ? undo_title(r->undone)
 			  : mem_printf("run %s", session_label(&r->p->session));
-	auto_free char *before = NULL;
 
 	reserve_release(r->c->state.fd);
 	if (write_run(r, err) < 0)
 		return -err->num;
-	if (r->before)
-		before = mem_printf("; the state before is snapshot %" PRIu64,
-				    r->before);
 	warn_each(r->left, "stays as it is: it cannot be made or removed");
 	output_print("%s is %s%s", title,
 		     !r->undone		 ? "rewound"
 		     : r->undone->undone ? "redone"
 					 : "undone",
-		     before ?: "");
+		     r->before ? text_printf("; the state before is snapshot "
+					     "%" PRIu64,
+					     r->before)
+			       : "");
 	if (!r->undone)
 		output_hint("guard undo takes it back");
 	return 0;

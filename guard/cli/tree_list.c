@@ -27,12 +27,6 @@ static void add_long_row(struct table *t, const struct entry *e)
 		[DT_SOCK] = 's', [DT_CHR] = 'c', [DT_BLK] = 'b',
 	};
 	char letter = letters[IFTODT(e->mode)];
-	auto_free char *mode =
-		mem_printf("%c%04o", letter ? letter : '-', e->mode & 07777);
-	auto_free char *owner = mem_printf("%u:%u", e->uid, e->gid);
-	auto_free char *size = S_ISREG(e->mode)
-				       ? mem_printf("%" PRIu64, e->size)
-				       : mem_strdup("-");
 	AUTO(buf) struct buf name = {0};
 	char chattr[CHATTR_TEXT_LEN];
 
@@ -46,7 +40,11 @@ static void add_long_row(struct table *t, const struct entry *e)
 			   chattr_text(e->chattr, chattr));
 	if (e->flags & ENTRY_INCOMPLETE)
 		buf_add_text(&name, "  (incomplete)");
-	table_row(t, mode, owner, size, text_time(e->mtime), buf_text(&name));
+	table_row(t,
+		  text_printf("%c%04o", letter ? letter : '-', e->mode & 07777),
+		  text_printf("%u:%u", e->uid, e->gid),
+		  S_ISREG(e->mode) ? text_printf("%" PRIu64, e->size) : "-",
+		  text_time(e->mtime), buf_text(&name));
 }
 
 void tree_list_entries(const struct tree *tree, enum tree_list_form form)
