@@ -12,6 +12,7 @@ check=/opt/guard/build/tests/timeline/check
 # rewrite [COMMAND]: a run that waits after each line until its file is held.
 # COMMAND is executed when it has a spool.
 rewrite() {
+	# shellcheck disable=SC2119 # no options
 	begin
 	rundir=$told
 	until [ -d "$rundir/timeline/spool" ]; do
