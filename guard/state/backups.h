@@ -28,7 +28,7 @@
 #include "snapshot/backup/push.h"
 
 struct backup {
-	int dir; /* its directory in the state; -1: none */
+	int dir; /* the directory in the state; -1: none */
 	unsigned char id[KEYFILE_ID_LEN], key[SEAL_KEY_LEN];
 	bool has_key; /* false: it is missing or damaged */
 	char *path; /* absolute, without symbolic links */

@@ -16,8 +16,8 @@
 struct copy_source {
 	unsigned char space[SEAL_SPACE_LEN];
 	struct manifest_name newest;
-	/* Its directory, and "/" and the beginning of a hash where clones have
-	 * written there, too. */
+	/* The directory, followed by "/" and the beginning of a hash where
+	 * clones have written there, too. */
 	char *name;
 	bool forked; /* clones have */
 	char *host, *home;
@@ -78,7 +78,7 @@ struct copy_verify_result {
 };
 
 /* The chain, presence and sizes; at 100 percent also the manifests of all
- * backups that are there. What was checked is added to *sum. 0: intact, 1:
+ * backups that are there. The numbers are added to *sum. 0: intact, 1:
  * damaged. */
 int copy_verify(struct copy_store *c, const struct copy_options *o,
 		struct copy_verify_result *sum, struct err *err);

@@ -84,8 +84,8 @@ void destination_file_free(struct atomic_file *f);
  * file. */
 int destination_read(const struct destination *d, const char *path,
 		     struct err *err);
-/* The names in a directory, also of temporary files and of other ones that are
- * not guard's; *ret stays as it is, empty, when the directory is missing. */
+/* All names in a directory, also of temporary files and of the user's. A
+ * missing directory leaves *ret, which must be empty, unchanged. */
 int destination_list(const struct destination *d, const char *dir,
 		     struct dirlist *ret, struct err *err);
 /* Deletes a file, for a prune; a missing one is no error. */

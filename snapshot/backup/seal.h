@@ -91,7 +91,7 @@ int seal_check_file(int fd, const unsigned char want[SEAL_HASH_LEN],
 #define SEAL_NONCE_LEN 24
 #define SEAL_WRAPPED_LEN (SEAL_KEY_LEN + 16)
 
-/* A key, sealed by another one that Argon2id makes of a secret text, with the
+/* A sealed key. Argon2id makes the key that seals it of a secret text, with the
  * memory (bytes) and the number of passes given. */
 struct seal_slot {
 	uint64_t memory, passes;
