@@ -96,16 +96,18 @@ void mem_list_add(char ***list, const char *text)
 	(*list)[count + 1] = NULL;
 }
 
-bool mem_list_has(const char *const *list, const char *text)
+bool mem_list_has(union mem_texts list, const char *text)
 {
-	while (list && *list && strcmp(*list, text) != 0)
-		list++;
-	return list && *list;
+	const char *const *at = list.constant;
+
+	while (at && *at && strcmp(*at, text) != 0)
+		at++;
+	return at && *at;
 }
 
 bool mem_list_add_once(char ***list, const char *text)
 {
-	if (mem_list_has((const char *const *)*list, text))
+	if (mem_list_has(*list, text))
 		return false;
 	mem_list_add(list, text);
 	return true;

@@ -51,8 +51,13 @@ char *mem_vprintf(const char *format, va_list list)
 void mem_list_add(char ***list, const char *text);
 /* Unless the list has it: whether it did not. */
 bool mem_list_add_once(char ***list, const char *text);
-/* Whether the list has this text. */
-bool mem_list_has(const char *const *list, const char *text);
+/* Whether the list, or a constant one, has this text. The argument is the list
+ * itself. */
+union mem_texts {
+	char *const *own;
+	const char *const *constant;
+} __attribute__((transparent_union));
+bool mem_list_has(union mem_texts list, const char *text);
 void mem_list_free(char ***list);
 
 /* A counted list of texts that the list owns; {0} is the empty list. */

@@ -98,13 +98,12 @@ static int fill_subdir(struct submount_overlay *p, int upper, int lower,
 	if (to < 0)
 		return exists ? 0
 			      : fail_errno(err, "open %s", text_quote(name));
-	if (!mem_list_has((const char *const *)p->points, path) &&
-	    holds_covered_point(p, path))
+	if (!mem_list_has(p->points, path) && holds_covered_point(p, path))
 		return fill_upper_dir(p, to, from, path, exists, depth + 1,
 				      err);
 	if (!exists && pre_copy_up_meta(from, to, m, err) < 0)
 		return -err->num;
-	if (!mem_list_has((const char *const *)p->points, path))
+	if (!mem_list_has(p->points, path))
 		mem_list_add(&p->dirs, path);
 	return 0;
 }

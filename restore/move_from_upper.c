@@ -340,8 +340,7 @@ void move_from_upper_match(struct txn *t)
 		if (j->ops.items[i].kind != OP_CREATE)
 			continue;
 		end = child_ops_end(j, i);
-		if (!mem_list_has((const char *const *)t->from->paths,
-				  j->ops.items[i].path))
+		if (!mem_list_has(t->from->paths, j->ops.items[i].path))
 			continue;
 		if (!match_new_dir(t, i, end)) {
 			clear_from_upper(j, i, end);

@@ -448,7 +448,7 @@ static void obey_path(struct home_states *h, const char *path, bool any)
 	auto_free char *target = follow_links(h, path, &e);
 
 	if (target && (any || S_ISREG(e.mode)) &&
-	    !mem_list_has((const char *const *)h->obeyed, target)) {
+	    !mem_list_has(h->obeyed, target)) {
 		bool data = is_known_data(h, target);
 
 		mem_list_add(&h->obeyed, target);

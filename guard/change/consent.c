@@ -73,13 +73,12 @@ static bool has_absolute(char *const *paths, const char *root, const char *path)
 {
 	auto_free char *full_path = path_join(root, path);
 
-	return mem_list_has((const char *const *)paths, full_path);
+	return mem_list_has(paths, full_path);
 }
 
 static bool allows_rule(const struct consent *c, const char *rule)
 {
-	return mem_list_has((const char *const *)c->rules, "all") ||
-	       mem_list_has((const char *const *)c->rules, rule);
+	return mem_list_has(c->rules, "all") || mem_list_has(c->rules, rule);
 }
 
 /* --- only copies --- */
@@ -98,8 +97,7 @@ static bool allows_copy(const struct consent *c,
 	char *const *path;
 
 	if (c->off || allows_rule(c, copy->rule ?: CONSENT_ONLY_COPY) ||
-	    (!copy->in_git &&
-	     mem_list_has((const char *const *)c->named, copy->path)))
+	    (!copy->in_git && mem_list_has(c->named, copy->path)))
 		return true;
 	for (path = c->paths; path && *path; path++)
 		if (names_copy(*path, copy))
@@ -209,7 +207,7 @@ void consent_refuse_commits(const struct consent_root *root, struct plan *plan)
 
 		if (path_below(m->path, root->path) &&
 		    !allows_rule(c, m->rule) &&
-		    !mem_list_has((const char *const *)c->paths, m->path))
+		    !mem_list_has(c->paths, m->path))
 			*VEC_ADD(&plan->refusals) = (struct refusal){
 				.kind = REFUSED_RISK,
 				.path = mem_strdup(

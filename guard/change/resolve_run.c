@@ -494,7 +494,7 @@ bool resolve_run_is_complete(const struct resolved_run *p)
 	size_t i;
 
 	for (i = 0; i + 1 < p->path_lists; i++)
-		if (!mem_list_has((const char *const *)p->paths[i], ""))
+		if (!mem_list_has(p->paths[i], ""))
 			return false;
 	return true;
 }

@@ -156,7 +156,7 @@ static int change_path(struct backup_command *x, struct err *err)
 
 	output_print("this destination was %s: guard backup now writes to %s",
 		     text_quote(old), text_quote(x->d.path));
-	if (!mem_list_has((const char *const *)x->settings.backups, old))
+	if (!mem_list_has(x->settings.backups, old))
 		return 0;
 	return set_every(x, x->d.path, true, err) < 0
 		       ? -err->num
@@ -437,7 +437,7 @@ static int forget(struct backup_command *x, const char *path, struct err *err)
 	bool dry = x->o->dry_run, unique;
 
 	if (!backups_find(&x->known, path) &&
-	    !mem_list_has((const char *const *)x->settings.backups, path))
+	    !mem_list_has(x->settings.backups, path))
 		return fail(err, ENOENT, "%s is no destination of backups",
 			    text_quote(path));
 	unique = !dry && is_key_unique(x, path);

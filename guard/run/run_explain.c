@@ -78,7 +78,7 @@ static const char *rule_of_view(const struct explainer *e,
 	if (path_below(v->place, private_paths[0]) ||
 	    strcmp(v->place, private_paths[1]) == 0)
 		return "state";
-	if (mem_list_has((const char *const *)private_paths, v->place))
+	if (mem_list_has(private_paths, v->place))
 		return "backup";
 	for (; *hide; hide++) {
 		auto_free char *hidden = path_resolve(*hide, &ignored);

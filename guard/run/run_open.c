@@ -328,9 +328,7 @@ static void report_dropped_masks(const struct run *run)
 	for (i = 0; (option = record_get_nth(&run->session.more, OPTION, i));
 	     i++)
 		if (strncmp(option, HIDE, strlen(HIDE)) == 0 &&
-		    !mem_list_has(
-			    (const char *const *)run->options->saved_options,
-			    option))
+		    !mem_list_has(run->options->saved_options, option))
 			report_note("%s was hidden from run %s before and is "
 				    "not now: --hide hides it again",
 				    text_quote(option + strlen(HIDE)),

@@ -81,8 +81,7 @@ static bool add_wanted_socket(void *arg, const char *path,
 	struct socket_search *search = arg;
 
 	if (item->type == DT_SOCK &&
-	    mem_list_has((const char *const *)search->wanted->items,
-			 item->name))
+	    mem_list_has(search->wanted->items, item->name))
 		names_add(&search->s->sockets, path);
 	return true;
 }

@@ -111,8 +111,7 @@ static int load_plan_snapshots(struct store *s, const struct prune_options *o,
 			.pinned = is_snapshot_pinned(o, limit, snap->seq),
 		};
 		for (k = 0; o->keep_tags && o->keep_tags[k]; k++)
-			if (mem_list_has((const char *const *)snap->tags,
-					 o->keep_tags[k]))
+			if (mem_list_has(snap->tags, o->keep_tags[k]))
 				plan->items[i].tagged = true;
 	}
 	retain_decide(plan->items, plan->count, &o->policy, o->now);

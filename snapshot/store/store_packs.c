@@ -170,7 +170,7 @@ static int open_store_pack(struct store *s, const char *name, bool unread,
 {
 	int got;
 
-	if (mem_list_has((const char *const *)s->damaged_names, name))
+	if (mem_list_has(s->damaged_names, name))
 		return fail(err, EBADMSG, "pack %s is damaged",
 			    text_quote(name));
 	got = pack_open(s->store_dir.packs_fd, name, s->store_dir.format.uuid,
