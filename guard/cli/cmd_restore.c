@@ -99,7 +99,8 @@ static void add_lost(void *arg, const char *path, const char *why)
 	names_add(arg, path);
 }
 
-/* In a dry run, which executes nothing. -EBADMSG: content is lost. */
+/* In a dry run, which executes nothing; that of a backup was read before.
+ * -EBADMSG: content is lost. */
 static int check_content(const struct restore *r, const char *path,
 			 const struct entry *e, struct err *err)
 {
@@ -107,7 +108,7 @@ static int check_content(const struct restore *r, const char *path,
 	AUTO(names) struct names lost = {0};
 	AUTO(entry) struct entry same = {0};
 
-	if (!r->o->dry_run || r->lost.count)
+	if (!r->o->dry_run || r->o->from || r->lost.count)
 		return 0;
 	if (transfer_entry(store, store, path, e, add_lost, &lost, &same, err) <
 	    0)
@@ -218,8 +219,8 @@ static int copy_targets(struct restore *r, bool of_backup, struct err *err)
 		AUTO(entry) struct entry e = {0};
 
 		if ((of_backup
-			     ? from_copy_import(&r->from, t, add_lost, &t->lost,
-						&e, err)
+			     ? from_copy_import(&r->from, t, store, add_lost,
+						&t->lost, &e, err)
 			     : transfer_entry(store, store, t->path, &t->entry,
 					      add_lost, &t->lost, &e, err)) < 0)
 			return -err->num;
@@ -324,7 +325,7 @@ static int restore_to(struct restore *r, struct err *err)
 	int got;
 
 	dir = path_resolve(r->o->to, err);
-	if (dir && path_below(dir, r->in.c->state.path))
+	if (dir && path_below(dir, (r->from.c ?: r->in.c)->state.path))
 		return fail(err, EINVAL,
 			    "%s is in guard's own state: restore into another "
 			    "directory",
@@ -384,11 +385,14 @@ static int suggest_command(struct context *c, const char *arg, struct err *err)
 		    text_quote(arg), text_shell(when), text_shell(path));
 }
 
-/* From here on, the sources are in the user's own store. */
+/* From here on, the sources are in the user's own store. A dry run that
+ * compares them with no files leaves them in the view's. */
 static int import_sources(struct restore *r, struct err *err)
 {
 	int got;
 
+	if (r->o->dry_run && (r->o->to || is_root_missing(r)))
+		r->in.c = &r->from.view;
 	r->found.c = r->in.c;
 	r->found.store = r->in.c->store;
 	progress_start("read");

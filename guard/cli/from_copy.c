@@ -236,6 +236,7 @@ int from_copy_fail(const struct from_copy *f, struct err *err)
 
 struct import {
 	struct from_copy *f;
+	struct store *to;
 	const struct entry *root;
 	struct tree_editor *ed;
 	transfer_lost *lost;
@@ -261,16 +262,16 @@ static int import_path(struct import *x, const char *path, bool above,
 			      err) < 0) {
 		return -err->num;
 	}
-	if (transfer_entry(from, f->c->store, path, &e, x->lost, x->arg, &own,
-			   err) < 0)
+	if (transfer_entry(from, x->to, path, &e, x->lost, x->arg, &own, err) <
+	    0)
 		return -err->num;
 	return above ? tree_editor_put_dir(x->ed, path, &own, err)
 		     : tree_editor_put(x->ed, path, &own, err);
 }
 
 int from_copy_import(struct from_copy *f, struct restore_target *t,
-		     transfer_lost *lost, void *arg, struct entry *ret,
-		     struct err *err)
+		     struct store *to, transfer_lost *lost, void *arg,
+		     struct entry *ret, struct err *err)
 {
 	struct snapshot *s = &t->snapshot;
 	size_t stem = unit_stem(t->path);
@@ -278,8 +279,9 @@ int from_copy_import(struct from_copy *f, struct restore_target *t,
 		stem ? mem_strndup(t->path, stem) : mem_strdup(t->path);
 	struct import x = {
 		.f = f,
+		.to = to,
 		.root = &s->root,
-		.ed = tree_editor_new(f->c->store, &(struct entry){0}),
+		.ed = tree_editor_new(to, &(struct entry){0}),
 		.lost = lost,
 		.arg = arg,
 	};
@@ -312,7 +314,7 @@ int from_copy_import(struct from_copy *f, struct restore_target *t,
 			mem_printf("%s:%" PRIu64, f->destination.path, s->seq);
 		s->seq = 0;
 	}
-	return tree_lookup(f->c->store, &s->root, t->path, ret, err);
+	return tree_lookup(to, &s->root, t->path, ret, err);
 }
 
 void from_copy_fault(void *unused, const char *object, const char *what,

@@ -65,12 +65,12 @@ int from_copy_view(struct from_copy *f, struct context *c,
  * directory if it is another one, instead of remedies for the user's own store.
  * Returns -err->num. */
 int from_copy_fail(const struct from_copy *f, struct err *err);
-/* Stores what a restore of the target needs in the user's own store, and makes
- * the target's snapshot a partial one there; lost and arg as in
- * transfer_entry(). *ret: its entry there, to free. Not flushed. */
+/* Stores what a restore of the target needs in a store, the user's own or the
+ * view's, and makes the target's snapshot a partial one there; lost and arg as
+ * in transfer_entry(). *ret: its entry there, to free. Not flushed. */
 int from_copy_import(struct from_copy *f, struct restore_target *t,
-		     transfer_lost *lost, void *arg, struct entry *ret,
-		     struct err *err);
+		     struct store *to, transfer_lost *lost, void *arg,
+		     struct entry *ret, struct err *err);
 /* "plain", "append-only" or "locked", a colon, and the meaning of the word. */
 const char *from_copy_promise_text(enum destination_promise promise);
 /* Prints a damage: a copy_fault. */

@@ -386,6 +386,9 @@ says "$out" modified
 gives 1 'where the home directory has another name' \
 	on l guard log --from "$D" --passphrase-file "$secret" project/README.md
 says "$err" "and is of the home directory '$HOME': no stored version of"
+gives 0 'a dry run there' on l guard restore -n --from "$D" \
+	--passphrase-file "$secret" --to "$T/l/out" "$P/src"
+is "$(find "$T/l/state/store/packs" -type f)" '' 'stores nothing'
 gives 0 'another machine restores a file that it never had' \
 	on l guard restore -y --from "$D" --passphrase-file "$secret" \
 	--to "$T/l/out" "$P/src"
