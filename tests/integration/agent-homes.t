@@ -112,6 +112,14 @@ gives 0 'the discard of the last path takes settings back' \
 	guard discard -y c other
 home_has 'they are as before' 'grep Stop settings.json'
 
+# The question stands behind the list of the files, whose sizes are texts, too.
+in_claude many 'for i in 1 2 3 4 5 6 7 8 9; do echo $i >"settings.$i.json"; done'
+in_claude more 'for i in 1 2 3 4 5 6 7 8 9; do echo more >>"settings.$i.json"; done'
+no 'the undo of a home asks on a terminal' answers 'agents claude --undo' n
+says "$out" 'settings.9.json'
+says "$out" ' ago?'
+gives 0 'the undo of two runs' guard agents claude --undo 2 -y
+
 # --- a run destroys the home ---
 in_claude wipe 'rm -rf ~/.claude || :'
 says "$err" 'the run deleted the login and 3 history files of claude'
