@@ -34,8 +34,7 @@ static void write_extras_json(const struct session *s, const struct changes *c,
 
 		jsonout_text(object, "path", s->roots[i].path);
 		jsonout_set(object, "counts", diffshow_counts(list));
-		jsonstream_open(to, NULL, '{');
-		jsonstream_put_all(to, object);
+		jsonstream_begin(to, object);
 		diffshow_json(list, "entries", to);
 		jsonstream_close(to, '}');
 	}
@@ -125,8 +124,7 @@ static void print_diff(const struct session *s, struct changes *c,
 		jsonout_number(counts, "home", changes_home(c)->list.count);
 		jsonout_set(object, "counts", counts);
 		jsonout_set(object, "verdict", verdict_show_json(verdict));
-		jsonstream_open(&to, NULL, '{');
-		jsonstream_put_all(&to, object);
+		jsonstream_begin(&to, object);
 		diffshow_json(&changes_project(c)->list, "entries", &to);
 		write_extras_json(s, c, &to);
 		diffshow_json(&changes_home(c)->list, "home", &to);

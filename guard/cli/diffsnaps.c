@@ -236,8 +236,7 @@ static void print_differences(const struct point_pair *s,
 		jsonout_set(object, "from", json_point(&s->a->snapshot));
 		jsonout_set(object, "to", json_point(&s->b->snapshot));
 		jsonout_set(object, "counts", diffshow_counts(list));
-		jsonstream_open(&to, NULL, '{');
-		jsonstream_put_all(&to, object);
+		jsonstream_begin(&to, object);
 		diffshow_json(list, "entries", &to);
 		jsonstream_open(&to, "moves", '[');
 		diffshow_moves(root, s->a->base, &to);

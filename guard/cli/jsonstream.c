@@ -76,11 +76,12 @@ void jsonstream_put(struct jsonstream *j, const char *key, json_t *value)
 	json_decref(value);
 }
 
-void jsonstream_put_all(struct jsonstream *j, json_t *object)
+void jsonstream_begin(struct jsonstream *j, json_t *object)
 {
 	const char *key;
 	json_t *value;
 
+	jsonstream_open(j, NULL, '{');
 	json_object_foreach(object, key, value)
 	{
 		jsonstream_put(j, key, json_incref(value));

@@ -21,8 +21,9 @@ struct jsonstream {
 void jsonstream_open(struct jsonstream *j, const char *key, char bracket);
 /* Frees the value. */
 void jsonstream_put(struct jsonstream *j, const char *key, json_t *value);
-/* Adds every member of an object to the open one; frees it. */
-void jsonstream_put_all(struct jsonstream *j, json_t *object);
+/* Opens an object that begins with the members of this one, in an array or
+ * outermost; frees it. */
+void jsonstream_begin(struct jsonstream *j, json_t *object);
 /* bracket: '}' or ']'. The outermost is followed by a line feed. */
 void jsonstream_close(struct jsonstream *j, char bracket);
 

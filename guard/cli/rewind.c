@@ -69,14 +69,12 @@ static void print_json(const struct rewind *r, const struct rewind_choice *how,
 	jsonout_texts(object, "unsure", how->unsure);
 	jsonout_texts(object, "open", open);
 	jsonout_texts(object, "left", r->left);
-	jsonstream_open(&to, NULL, '{');
-	jsonstream_put_all(&to, object);
+	jsonstream_begin(&to, object);
 	jsonstream_open(&to, "roots", '[');
 	for (i = 0; i < r->roots.count; i++) {
 		object = json_object();
 		jsonout_text(object, "root", r->p->session.roots[i].path);
-		jsonstream_open(&to, NULL, '{');
-		jsonstream_put_all(&to, object);
+		jsonstream_begin(&to, object);
 		diffshow_json(&r->changes.roots[i].list, "entries", &to);
 		jsonstream_close(&to, '}');
 	}

@@ -1,5 +1,4 @@
 /* The picture of the full screen. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -244,7 +243,7 @@ static void draw_row(struct review_ui *u, const struct layout *l, size_t at)
 	struct review_item *item = review_list_item(row);
 	int y = l->list_row + (int)(at - u->list_top), x, end;
 	bool selected = at == u->list.at;
-	char kind = review_show_letter(row->review, item), state[8];
+	char kind = review_show_letter(row->review, item);
 	char letter = review_list_letter(item);
 	AUTO(buf) struct buf path = {0}, detail = {0};
 	const struct review_entry *e = review_entry(row->review, item);
@@ -258,11 +257,9 @@ static void draw_row(struct review_ui *u, const struct layout *l, size_t at)
 		buf_add_char(&path, '/');
 	if (letter == ' ' && item->viewed)
 		letter = 'v';
-	(void)snprintf(state, sizeof(state), "%c%c ", selected ? '>' : ' ',
-		       letter);
-	x = put_text(u, y, 0, selected ? SCREEN_BOLD : SCREEN_PLAIN, state);
-	(void)snprintf(state, sizeof(state), "%c ", kind);
-	x = put_text(u, y, x, style_of(kind), state);
+	x = put_text(u, y, 0, selected ? SCREEN_BOLD : SCREEN_PLAIN,
+		     text_printf("%c%c ", selected ? '>' : ' ', letter));
+	x = put_text(u, y, x, style_of(kind), text_printf("%c ", kind));
 	loss = (enum loss)review_worst_loss(row->review, item);
 	lost = review_list_count_lost(row, &work);
 	if (review_is_group(item) && loss == LOSS_NO_COPY)
@@ -398,14 +395,13 @@ static void draw_line(struct review_ui *u, const struct screen_text *t,
 {
 	const struct screen_line *line = &t->lines.items[at];
 	bool shown = line->sign && !strchr("@\\", line->sign);
-	char margin[TEXT_MARGIN + 1];
 
-	(void)snprintf(margin, sizeof(margin), "%c%c ",
-		       marked	       ? '>'
-		       : line->wrapped ? WRAP_MARK
-				       : ' ',
-		       shown ? line->sign : ' ');
-	x = put_text(u, y, x, sign_style(line->sign, false), margin);
+	x = put_text(u, y, x, sign_style(line->sign, false),
+		     text_printf("%c%c ",
+				 marked		 ? '>'
+				 : line->wrapped ? WRAP_MARK
+						 : ' ',
+				 shown ? line->sign : ' '));
 	put_styled(u, y, x, (const char *)t->chars.data + line->at, line->len,
 		   line->sign);
 }

@@ -238,8 +238,7 @@ void timeline_show_json(const struct run_timeline *run, uint64_t from)
 	jsonout_text(object, "name",
 		     strcmp(run->id, run->label) ? run->label : NULL);
 	jsonout_bool(object, "running", run->live);
-	jsonstream_open(&to, NULL, '{');
-	jsonstream_put_all(&to, object);
+	jsonstream_begin(&to, object);
 	jsonstream_open(&to, "records", '[');
 	for (i = 0; i < t->count; i++) {
 		const struct timeline_record *r = &t->items[i];
