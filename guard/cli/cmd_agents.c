@@ -22,8 +22,7 @@ static int list_agents(struct context *c, bool json)
 	struct err ignored;
 
 	for (name = names; name && *name; name++) {
-		auto_free char *path =
-			mem_printf("%s/%s", config ? config : "", *name);
+		auto_free char *path = mem_printf("%s/%s", config ?: "", *name);
 		bool own = config && access(path, F_OK) == 0;
 		const char *from =
 			profile_shipped(*name)

@@ -42,7 +42,7 @@ static const struct entry *wanted_root(const struct apply *a)
 {
 	const struct changeset_root *root = &a->in.change.roots[0];
 
-	return root->picked ? root->picked : &root->want.root;
+	return root->picked ?: &root->want.root;
 }
 
 /* All that the run changed in its roots. */

@@ -185,7 +185,7 @@ static int export_file(struct export *x, struct err *err)
 		return -err->num;
 	x->fd = f.fd;
 	got = export(x, err);
-	return got ? got : atomic_publish(&f, path_name(path), err);
+	return got ?: atomic_publish(&f, path_name(path), err);
 }
 
 int cmd_export(const struct options *o, struct context *c, struct err *err)

@@ -129,7 +129,7 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 			       struct gitimport *im, const struct options *o,
 			       struct err *err)
 {
-	auto_free char *name = mem_printf("heads/%s", o->ff ? o->ff : "");
+	auto_free char *name = mem_printf("heads/%s", o->ff ?: "");
 	const struct gitimport_list *list = gitimport_listed(im);
 	size_t i = 0;
 	int got;

@@ -91,7 +91,7 @@ static const char *log_line_text(json_t *line, const char *key)
 {
 	const char *text = json_string_value(json_object_get(line, key));
 
-	return text ? text : "";
+	return text ?: "";
 }
 
 static void print_action(json_t *line)

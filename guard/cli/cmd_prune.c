@@ -149,8 +149,7 @@ static int prune_snapshots(struct prune_command *p, struct context *c,
 		return -err->num;
 	p->options.policy = rules->policy;
 	p->options.keep_tags = rules->keep_tags;
-	p->options.max_size =
-		p->settings.max_size ? p->settings.max_size : kept.max_size;
+	p->options.max_size = p->settings.max_size ?: kept.max_size;
 	if (pins_load(&c->state, &pins, err) < 0)
 		return -err->num;
 	p->options.pins = pins.items;

@@ -170,7 +170,7 @@ static void print_repair_json(const struct repair_command *r,
 			      const struct repair_result *done)
 {
 	static const struct repair_result nothing;
-	const struct repair_result *n = done ? done : &nothing;
+	const struct repair_result *n = done ?: &nothing;
 	json_t *object = jsonout_document("guard.repair/1");
 
 	jsonout_bool(object, "whole", !done && !r->faults && !r->paths);

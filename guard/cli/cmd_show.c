@@ -109,13 +109,10 @@ static void print_snapshot(const struct snapshot *s)
 	const struct {
 		const char *name, *value;
 	} fields[] = {
-		{"of", s->root_path},
-		{"taken", text_time(s->time)},
-		{"reason", s->reason},
-		{"run", s->run_id},
-		{"command", s->command},
-		{"message", s->message},
-		{"host", s->host ? s->host : ""},
+		{"of", s->root_path},	 {"taken", text_time(s->time)},
+		{"reason", s->reason},	 {"run", s->run_id},
+		{"command", s->command}, {"message", s->message},
+		{"host", s->host ?: ""},
 	};
 	AUTO(buf) struct buf b = {0};
 	size_t k;

@@ -237,7 +237,7 @@ int cmd_snapshot(const struct options *o, struct context *c, struct err *err)
 {
 	struct snapshot_command t = {
 		.o = o,
-		.message = o->message ? o->message : "",
+		.message = o->message ?: "",
 	};
 	char *const *text;
 	int got;

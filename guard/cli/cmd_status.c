@@ -167,7 +167,7 @@ static void add_status_row(struct table *t, const struct session *s,
 	const char *status =
 		s->status >= 0 ? text_printf("exit %d", s->status) : "";
 
-	output_truncated(&command, s->command ? s->command : "");
+	output_truncated(&command, s->command ?: "");
 	if (o->o->all)
 		text_escape_name(&project, s->project);
 	if (load_verdict(s, &counts, home, &verdict) && verdict.count)
@@ -280,7 +280,7 @@ static void print_lines(const struct session_list *list,
 				   n.added, n.git);
 			text_escape_name(&b, s->project);
 			buf_add_char(&b, '\t');
-			text_escape_name(&b, s->command ? s->command : "");
+			text_escape_name(&b, s->command ?: "");
 			buf_printf(&b, "\t%s", session_name(s) ?: "");
 			(void)printf("%s\n", buf_text(&b));
 		} else

@@ -28,7 +28,7 @@ static bool print_undo_notes(const struct changeset_root *r,
 		if (n->kind != NOTE_INCOMPLETE ||
 		    !(path_below(n->path, path) || path_below(path, n->path)))
 			continue;
-		name = mem_printf("%s%s", r->prefix ? r->prefix : "", n->path);
+		name = mem_printf("%s%s", r->prefix ?: "", n->path);
 		output_warn("%s could not be read %s: %s",
 			    text_quote(*name ? name : "."), when, n->text);
 		any = true;

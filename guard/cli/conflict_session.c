@@ -81,7 +81,7 @@ static int add_session_conflict(struct conflict_session *s,
 	const struct conflict_trees trees = {
 		.base = &root->base.root,
 		.ours = &root->now.root,
-		.theirs = root->picked ? root->picked : &root->want.root,
+		.theirs = root->picked ?: &root->want.root,
 	};
 	struct review_conflict c;
 

@@ -45,7 +45,7 @@ void diffshow_head(const struct session *s, struct buf *to)
 		buf_printf(to, ", exit status %d", s->status);
 	buf_add_char(to, '\n');
 	buf_add_text(&command, "$ ");
-	text_escape_name(&command, s->command ? s->command : "");
+	text_escape_name(&command, s->command ?: "");
 	len = command.len;
 	if (columns > strlen(CUT_MARK) &&
 	    text_width(buf_text(&command)) > columns)
@@ -537,7 +537,7 @@ void diffshow_lines(const struct changes_root *g, struct view *view,
 	if (form == FORM_STAT) {
 		if (!view)
 			view_of_changes(g, &own);
-		print_stat(g, view ? view : &own, view, o->full, to);
+		print_stat(g, view ?: &own, view, o->full, to);
 		return;
 	}
 	for (i = 0; i < g->list.count; i++) {

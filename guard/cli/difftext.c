@@ -119,7 +119,7 @@ static void add_expanded(struct buf *to, const struct difftext_line *line)
 
 	while (at < end) {
 		const char *tab = memchr(at, '\t', (size_t)(end - at));
-		const size_t len = (size_t)((tab ? tab : end) - at);
+		const size_t len = (size_t)((tab ?: end) - at);
 		const size_t start = to->len;
 
 		text_escape_part(to, line->text, line->len,
@@ -230,7 +230,7 @@ static void print_pair(const struct difftext *t,
 	else if (old && now)
 		print_words(t, old, now);
 	else
-		print_whole(t, old ? '-' : '+', old ? old : now);
+		print_whole(t, old ? '-' : '+', old ?: now);
 }
 
 void difftext_end(struct difftext *t)

@@ -301,7 +301,7 @@ static void print_outcomes(const struct outcome *list, size_t count)
 				  text_printf("%.1f s", (double)o->ms / 1000),
 				  o->changed ? text_count(o->changed, "file")
 					     : "nothing",
-				  o->last ? o->last : "");
+				  o->last ?: "");
 	}
 	table_print(&t, "", stdout);
 }

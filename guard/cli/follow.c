@@ -89,7 +89,7 @@ static char **list_free_paths(const struct apply_plan *a, size_t index,
 	const char *const *named =
 		(const char *const *)resolve_run_paths(a->p, index);
 	AUTO(pathset)
-	struct pathset wanted = pathset_make(named ? named : none);
+	struct pathset wanted = pathset_make(named ?: none);
 	AUTO(pathset)
 	struct pathset blocked = pathset_make(
 		blocked_paths ? (const char *const *)blocked_paths : none);

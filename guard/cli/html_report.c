@@ -287,7 +287,7 @@ static void write_head(struct html *h, const struct session *s,
 	if (s->status >= 0)
 		buf_printf(&b, ", exit status %d", s->status);
 	styled_line(&h->styled, LINE_PLAIN, "%s", buf_text(&b));
-	styled_text(&h->styled, '\0', s->command ? s->command : "",
+	styled_text(&h->styled, '\0', s->command ?: "",
 		    s->command ? strlen(s->command) : 0, NULL);
 	buf_clear(&b);
 	buf_add_text(&b, "in ");

@@ -157,8 +157,7 @@ static void print_hunk_line(struct hunks_writer *w, const struct view *v,
 	jsonout_number(object, "new_lines", h->new_count);
 	jsonout_text(object, "kind", c->kind == CHANGE_MODIFIED ? id : NULL);
 	jsonout_text(object, "decision", hunk_decision(item, h));
-	jsonout_bytes(object, "text", text.data ? text.data : (void *)"",
-		      text.len);
+	jsonout_bytes(object, "text", text.data ?: (void *)"", text.len);
 	jsonstream_line(object);
 	w->hunks++;
 }

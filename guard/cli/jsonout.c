@@ -157,7 +157,7 @@ const char *jsonout_type(uint32_t mode)
 	};
 	const char *name = names[IFTODT(mode)];
 
-	return name ? name : "unknown";
+	return name ?: "unknown";
 }
 
 const char *jsonout_type_text(uint32_t mode)

@@ -219,8 +219,7 @@ static int add_view(struct kinds_files *f, struct view *v, struct err *err)
 			worst = risks_worst(&e->risks);
 		}
 		if (!is_modified_text(g, c) || worst == RISK_CRITICAL)
-			f->others += !S_ISDIR(c->now.mode ? c->now.mode
-							  : c->old.mode);
+			f->others += !S_ISDIR(c->now.mode ?: c->old.mode);
 		else if (add_hunks_of(f, g, c, worst == RISK_HIGH, err) < 0)
 			return -err->num;
 	}

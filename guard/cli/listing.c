@@ -248,7 +248,7 @@ static int compare_group_rows(const void *a, const void *b)
 
 	if (got == 0)
 		got = (x->old > y->old) - (x->old < y->old);
-	return got ? got : (x->now > y->now) - (x->now < y->now);
+	return got ?: (x->now > y->now) - (x->now < y->now);
 }
 
 static void add_group_row(struct group_rows *r, const char *path,

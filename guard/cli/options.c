@@ -218,8 +218,7 @@ int options_unknown_verb(char **words)
 		if (strcmp(given, h->typed) != 0)
 			continue;
 		buf_printf(&b, "%s%s%s", h->verb,
-			   h->fixed && *h->fixed ? " " : "",
-			   h->fixed ? h->fixed : "");
+			   h->fixed && *h->fixed ? " " : "", h->fixed ?: "");
 		if (!h->fixed)
 			add_operands(&b, options_verb(h->verb), words + 1,
 				     false);
@@ -331,7 +330,7 @@ static bool set_member(struct options *o, const struct option_spec *option,
 	case OPTION_TIME:
 		return set_time(option, value, member);
 	case OPTION_CHOICE:
-		return set_choice(option, value ? value : option->bare, member);
+		return set_choice(option, value ?: option->bare, member);
 	default:
 		return true;
 	}
@@ -387,13 +386,13 @@ static bool obeys(const struct options *o, const struct option_rule *rule)
 			return true;
 		options_usage_error(o, "--%s and --%s exclude each other%s%s",
 				    a->name, b->name, rule->why ? ": " : "",
-				    rule->why ? rule->why : "");
+				    rule->why ?: "");
 	} else {
 		if (!o->count)
 			return true;
 		options_usage_error(o, "--%s takes no %s%s%s", a->name,
 				    rule->operand, rule->why ? ": " : "",
-				    rule->why ? rule->why : "");
+				    rule->why ?: "");
 	}
 	return false;
 }
@@ -489,10 +488,10 @@ static void report_long_option(const struct options *options, const char *given)
 	for (o = options->verb->options; o->help; o++)
 		if (is_own(o))
 			try_nearest(&similar, o->name);
-	options_usage_error(
-		options, "no such option: %s%s%s%s", text_quote(given),
-		similar.best ? ": did you mean --" : "",
-		similar.best ? similar.best : "", similar.best ? "?" : "");
+	options_usage_error(options, "no such option: %s%s%s%s",
+			    text_quote(given),
+			    similar.best ? ": did you mean --" : "",
+			    similar.best ?: "", similar.best ? "?" : "");
 }
 
 /* getopt's optopt is 0 for an unknown long option, the letter for an unknown
@@ -509,10 +508,10 @@ static void report_bad_option(const struct options *options, char **argv,
 		options_usage_error(options, "no such option: %s",
 				    text_quote(letter));
 	else
-		options_usage_error(
-			options, "option -%s%s %s", o->name ? "-" : "",
-			o->name ? o->name : letter + 1,
-			value_missing ? "needs a value" : "takes no value");
+		options_usage_error(options, "option -%s%s %s",
+				    o->name ? "-" : "", o->name ?: letter + 1,
+				    value_missing ? "needs a value"
+						  : "takes no value");
 }
 
 /* An option of another tool: the option of guard that it stands for, or NULL.
@@ -634,7 +633,7 @@ void options_help_verb(const struct verb *verb)
 	for (a = verb->others; a->name; a++)
 		(void)printf("guard %s means guard %s%s%s.\n", a->name,
 			     verb->name, a->option ? " --" : "",
-			     a->option ? a->option : "");
+			     a->option ?: "");
 	(void)printf("\n");
 	for (o = verb->options; o->help; o++) {
 		AUTO(buf) struct buf b = {0};

@@ -64,7 +64,7 @@ void output_commands_in(const char *dir)
 
 const char *output_command(void)
 {
-	return command_dir ? command_dir : "guard";
+	return command_dir ?: "guard";
 }
 
 /* The directory of the caller was deleted, perhaps by this command: commands
@@ -202,7 +202,7 @@ static char *find_pager(const char *verb, bool *ret_git)
 		given = getenv("PAGER");
 	if (!given)
 		given = "command -v less >/dev/null && exec less; exec cat";
-	return command ? command : mem_strdup(given);
+	return command ?: mem_strdup(given);
 }
 
 void output_pager_start(const char *verb)

@@ -52,7 +52,7 @@ static void write_json(bool ended)
 	buf_printf(&b,
 		   "{\"progress\": \"%s\", \"unit\": \"%s%s\", "
 		   "\"done\": %llu, \"total\": ",
-		   current.verb, current.noun ? current.noun : "bytes",
+		   current.verb, current.noun ?: "bytes",
 		   current.noun ? "s" : "", (unsigned long long)current.done);
 	if (current.total)
 		buf_printf(&b, "%llu", (unsigned long long)current.total);

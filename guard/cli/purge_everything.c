@@ -61,7 +61,7 @@ static int list_pending(struct context *c, json_t *ids, struct err *err)
 			continue;
 		}
 		changes = choose_run_changes(c, s);
-		output_truncated(&command, s->command ? s->command : "");
+		output_truncated(&command, s->command ?: "");
 		text_escape_name(&project, s->project);
 		table_row(&t, session_label(s), changes, buf_text(&command),
 			  buf_text(&project));

@@ -155,7 +155,7 @@ void review_prompt_go(struct review_ui *u, int key)
 	if (!*typed) {
 		review_prompt_list(u, 'l');
 		answer = ask_line("Go to which number?");
-		typed = answer ? answer : "";
+		typed = answer ?: "";
 	}
 	if (!*typed)
 		return;

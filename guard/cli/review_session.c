@@ -302,7 +302,7 @@ static int apply_and_discard(struct review_session *v, struct err *err)
 
 	got = review_apply_accepted(v, false, &status, err);
 	if (got <= 0)
-		return got ? got : -EAGAIN;
+		return got ?: -EAGAIN;
 	forget_decisions(v);
 	changeset_unlock(&v->a->change);
 	if (!run_state_pending(s->state))
@@ -310,7 +310,7 @@ static int apply_and_discard(struct review_session *v, struct err *err)
 	discarded = discard_run(v->a->c, v->a->p, &discard, err);
 	if (discarded == STATUS_OK && changeset_has_steps(&v->a->change))
 		output_hint("guard undo 2 reverts the apply, too");
-	return discarded ? discarded : status;
+	return discarded ?: status;
 }
 
 /* The chosen end; -EAGAIN: back to the screen, with the text of err if that is
@@ -335,7 +335,7 @@ static int finish_screen(struct review_session *v, const struct screen_job *job,
 			      : apply_with_commits(v, &status, err);
 		if (got > 0)
 			forget_decisions(v);
-		return got > 0 ? status : got ? got : -EAGAIN;
+		return got > 0 ? status : got ?: -EAGAIN;
 	case SCREEN_APPLY_DISCARD:
 		return apply_and_discard(v, err);
 	case SCREEN_BRANCH:

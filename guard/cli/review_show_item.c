@@ -191,8 +191,7 @@ static void show_other_part(struct review_item *item,
 	}
 	show_link_side('-', &e->old, to);
 	show_link_side('+', &e->now, to);
-	if (c.kind == CHANGE_META ||
-	    !S_ISREG(e->now.mode ? e->now.mode : e->old.mode) ||
+	if (c.kind == CHANGE_META || !S_ISREG(e->now.mode ?: e->old.mode) ||
 	    !(e->now.size + e->old.size))
 		return;
 	buf_add_text(&b, item->uncompared ? "not compared"

@@ -195,7 +195,7 @@ static size_t fit_names(const char *text)
 	while (text[len] && len && strncmp(text + len - 1, ", ", 2) != 0)
 		len--;
 	comma = len ? NULL : strstr(text + 1, ", ");
-	return comma ? (size_t)(comma - text) + 1 : len ? len : strlen(text);
+	return comma ? (size_t)(comma - text) + 1 : len ?: strlen(text);
 }
 
 void risk_show_verdict(const struct verdict *v, struct styled *to)

@@ -33,7 +33,7 @@ static char *saved_value(const struct option_spec *option, const char *value)
 		return mem_strndup(value, strcspn(value, "="));
 	if (strcmp(option->value, "PATH") == 0)
 		path = path_resolve(value, &ignored);
-	return path ? path : mem_strdup(value);
+	return path ?: mem_strdup(value);
 }
 
 static char **saved_options(const struct options *o)
@@ -50,7 +50,7 @@ static char **saved_options(const struct options *o)
 		if (given->value)
 			value = saved_value(given->option, given->value);
 		text = mem_printf("--%s%s%s", given->option->name,
-				  value ? "=" : "", value ? value : "");
+				  value ? "=" : "", value ?: "");
 		mem_list_add(&list, text);
 	}
 	return list;
@@ -127,7 +127,7 @@ static int set_pids(struct run_options *o, const char *value, struct err *err)
 			err, EINVAL,
 			"--pids-limit must be a number, or -1 for none, not %s",
 			text_quote(value));
-	o->pids_limit = number ? number : PIDS_MOST;
+	o->pids_limit = number ?: PIDS_MOST;
 	return 0;
 }
 

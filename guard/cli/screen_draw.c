@@ -58,7 +58,7 @@ static void make_layout(const struct review_ui *u, struct layout *l)
 		if (spare > l->list_rows)
 			l->list_rows = spare;
 		if (count < l->list_rows)
-			l->list_rows = count ? count : 1;
+			l->list_rows = count ?: 1;
 		l->rule_row = l->list_row + l->list_rows;
 		l->rule_column = 0;
 		l->text_row = l->rule_row + 1;
@@ -131,7 +131,7 @@ static int put_path(struct review_ui *u, int row, int column, int columns,
 	for (i = 0; path[i] && text_width(path + i) > (size_t)columns - 3;) {
 		size_t len = text_fit(path + i, 1);
 
-		i += len ? len : text_fit(path + i, 2);
+		i += len ?: text_fit(path + i, 2);
 	}
 	column = put_text(u, row, column, SCREEN_FAINT, "...");
 	return put_text(u, row, column, style, path + i);

@@ -147,7 +147,7 @@ int screen_term_open(bool color, bool mouse, struct screen_term **ret,
 	t->screen = t->calls.newterm(NULL, stdout, stdin);
 	if (!t->screen)
 		return fail(err, ENOTTY, "the terminal %s is unknown",
-			    text_quote(name ? name : ""));
+			    text_quote(name ?: ""));
 	set_plain_styles(t);
 	if (color && t->calls.has_colors())
 		set_colors(t);

@@ -104,7 +104,7 @@ void screen_text_begin(struct screen_text *t, size_t columns)
 {
 	t->styled = (struct styled){
 		.take = take_line,
-		.width = columns ? columns : 1,
+		.width = columns ?: 1,
 	};
 	buf_clear(&t->chars);
 	t->lines.count = 0;

@@ -259,14 +259,14 @@ void screen_answer_kind(struct review_ui *u, int key)
 
 void screen_try(struct review_ui *u, int key)
 {
-	const char *before = u->test ? u->test : u->job->test;
+	const char *before = u->test ?: u->job->test;
 	auto_free char *typed = NULL, *summary = NULL;
 	struct err err;
 	int c;
 
 	(void)key;
-	typed = u->terminal->ask(u, "Run in a throw-away copy of the run:",
-				 before ? before : "");
+	typed = u->terminal->ask(
+		u, "Run in a throw-away copy of the run:", before ?: "");
 	if (!typed || !*typed)
 		return;
 	free(u->test);

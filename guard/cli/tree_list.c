@@ -40,8 +40,7 @@ static void add_long_row(struct table *t, const struct entry *e)
 			   chattr_text(e->chattr, chattr));
 	if (e->flags & ENTRY_INCOMPLETE)
 		buf_add_text(&name, "  (incomplete)");
-	table_row(t,
-		  text_printf("%c%04o", letter ? letter : '-', e->mode & 07777),
+	table_row(t, text_printf("%c%04o", letter ?: '-', e->mode & 07777),
 		  text_printf("%u:%u", e->uid, e->gid),
 		  S_ISREG(e->mode) ? text_printf("%" PRIu64, e->size) : "-",
 		  text_time(e->mtime), buf_text(&name));

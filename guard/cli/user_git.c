@@ -88,7 +88,7 @@ static int run_difftool(const char *dir, const char *tool, char *old, char *now,
 			struct err *err)
 {
 	const char *git = gitrun_program();
-	auto_free char *named = mem_printf("--tool=%s", tool ? tool : "");
+	auto_free char *named = mem_printf("--tool=%s", tool ?: "");
 	char *const arguments[] = {
 		(char *)"git",
 		(char *)"difftool",

@@ -101,7 +101,7 @@ static void keep_taken(const struct resolved_run *p, struct changes *c)
 		for (; path && *path; path++) {
 			size_t end = path_part_end(*path, ".git");
 			auto_free char *top =
-				mem_strndup(*path, end ? end : strlen(*path));
+				mem_strndup(*path, end ?: strlen(*path));
 
 			mem_list_add(&taken.paths[i], top);
 		}
