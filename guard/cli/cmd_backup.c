@@ -47,9 +47,15 @@ static int check_new_destination(const struct state *state, const char *path,
 				 struct err *err)
 {
 	auto_free char *git = path_join(path, ".git");
+	unsigned char space[SEAL_SPACE_LEN];
 
 	if (path_below(path, state->path))
 		return fail(err, EPERM, "%s is guard's own state",
+			    text_quote(path));
+	if (manifest_space_parse(path_name(path), space))
+		return fail(err, EPERM,
+			    "%s has the backups of one machine: name the "
+			    "directory above",
 			    text_quote(path));
 	if (path_below(state->path, path) ||
 	    (state->home && path_below(state->home, path)))

@@ -139,6 +139,11 @@ ok 'in at most three files' test $(($(files "$usb" | wc -l) - \
 is "$(files "$usb" | LC_ALL=C comm -13 - "$T/before")" '' \
 	'and no older file changed'
 
+space=$(basename "$usb"/*-*/)
+gives 1 'a directory in a destination is none' \
+	guard backup "$usb/$space" --passphrase-file "$pass"
+says "$err" 'name the directory above'
+
 # --- another machine ---
 echo wrong >"$T/wrong"
 gives 1 'another machine needs the right passphrase' \
