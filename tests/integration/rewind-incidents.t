@@ -58,7 +58,11 @@ accident() {
 	tell "list >/tmp/before"
 	settled
 	gives 0 "$1: a mark is set" guard mark accidents "before $number"
-	tell "sleep 0.2; cd ~/project; $2"
+	until grep -qa "before $number" "$state"/runs/*-*/timeline/records; do
+		kill -0 $run || break
+		sleep 0.02
+	done
+	tell "cd ~/project; $2"
 	tell 'cd /; list >/tmp/after; cmp -s /tmp/before /tmp/after && echo none >/tmp/none'
 	guard show accidents:/tmp/none >/dev/null 2>&1 &&
 		flunk "$1: the command destroys something"
