@@ -14,11 +14,12 @@
 #include "snapshot/backup/push.h"
 
 /* Lists the files that are kept: the manifests from a complete one on, which is
- * the one at `first` or older, and all that they add. All that the newest
- * backup needs must be known: back to a complete manifest none may be missing
- * or damaged. Of older ones a damaged one is passed over, because nothing
- * recovers it; one that cannot be read now may be readable later. Of a number
- * which two clones have used, the chain of each begins before. */
+ * the one at `first` or older, and all that they add. None may be missing: it
+ * may be listed later. All that the newest backup needs must be known: back to
+ * a complete manifest none may be damaged. Of older ones a damaged one is
+ * passed over, because nothing recovers it; one that cannot be read now may be
+ * readable later. Of a number which two clones have used, the chain of each
+ * begins before. */
 static int list_kept(const struct manifest_place *place,
 		     const struct manifest_names *names, size_t first,
 		     struct names *ret, struct err *err)
@@ -31,9 +32,10 @@ static int list_kept(const struct manifest_place *place,
 		AUTO(manifest) struct manifest m = {0};
 		int got = manifest_read(place, &n[i], &m, err);
 
-		if (got == 0 && !known && i + 1 < names->count &&
-		    n[i].number + 1 < n[i + 1].number)
-			got = fail(err, EIO, "the next manifest is missing");
+		if (i + 1 < names->count && n[i].number + 1 < n[i + 1].number)
+			got = fail(err, ESTALE,
+				   "the next one is not listed: try again "
+				   "later, or keep fewer backups");
 		if (got < 0 && (!known || got != -EBADMSG))
 			return err_context(err, "backup %" PRIu64, n[i].number);
 		names_add(ret, manifest_file_name(&n[i]));

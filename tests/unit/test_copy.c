@@ -657,8 +657,9 @@ static void test_old_backups_are_deleted_with_their_files(void **state)
 	check_copy(box, 0);
 }
 
-static void test_a_prune_needs_the_newest_backup(void **state)
+static void test_a_prune_needs_the_backups_that_it_keeps(void **state)
 {
+	static const char *const hidden[] = {"0000000005", "0000000004"};
 	struct box *box = *state;
 	auto_free char *there = sub(box, "there");
 	auto_free char *local = sub(box, "local");
@@ -667,21 +668,22 @@ static void test_a_prune_needs_the_newest_backup(void **state)
 	AUTO(copy_sources) struct copy_sources sources = {0};
 	struct copy_prune_result r;
 	struct err err;
-	size_t files;
-	uint64_t i;
+	size_t files, i;
 
-	for (i = 1; i <= 3; i++) {
+	for (i = 1; i <= 5; i++) {
 		some_files(box, 10 * i);
 		(void)push_now(box, "local");
 	}
 	files = count_there(box, "");
 	ok(open_there(there, &d, &err));
 	ok(copy_list(&d, &sources, &err));
-	hide(box, "0000000003", "hidden-");
-	assert_int_equal(copy_prune(&d, sources.items[0].space, 1, false,
-				    local_fd, &r, &err),
-			 -ESTALE);
-	hide(box, "hidden-", "0000000003");
+	for (i = 0; i < ARRAY_SIZE(hidden); i++) {
+		hide(box, hidden[i], "hidden-");
+		assert_int_equal(copy_prune(&d, sources.items[0].space, 2,
+					    false, local_fd, &r, &err),
+				 -ESTALE);
+		hide(box, "hidden-", hidden[i]);
+	}
 	assert_int_equal(count_there(box, ""), files);
 	check_copy(box, 0);
 }
@@ -965,9 +967,9 @@ static void test_a_prune_steps_over_damaged_manifests(void **state)
 	auto_free char *there = sub(box, "there");
 	auto_free char *local = sub(box, "local");
 	auto_free char *command = mem_printf(
-		"cd '%s'/*-* && rm c/0000000003-* && chmod u+w c/*04-* && "
-		"echo >>$(echo c/*04-*) && echo mine >README && "
-		"echo mine >p/notes.txt && mkfifo p/pipe",
+		"cd '%s'/*-* && chmod u+w c/*0[34]-* && "
+		"for f in c/*0[34]-*; do echo >>$f; done && "
+		"echo mine >README && echo mine >p/notes.txt && mkfifo p/pipe",
 		there);
 	auto_free char *mode_0 =
 		mem_printf("chmod 0 '%s'/*-*/c/0000000005-*", there);
@@ -993,7 +995,7 @@ static void test_a_prune_steps_over_damaged_manifests(void **state)
 		assert_int_equal(copy_prune(&d, sources.items[0].space, 4,
 					    false, local_fd, &r, &err),
 				 -EACCES);
-		assert_int_equal(count_there(box, "/c/"), 5);
+		assert_int_equal(count_there(box, "/c/"), 6);
 		assert_int_equal(system(mode_400), 0);
 	}
 	ok(copy_prune(&d, sources.items[0].space, 4, false, local_fd, &r,
@@ -1221,7 +1223,7 @@ int main(void)
 		TEST(a_prune_sends_hardly_anything_again),
 		TEST(a_covered_pack_is_sent_when_its_cover_is_lost),
 		TEST(old_backups_are_deleted_with_their_files),
-		TEST(a_prune_needs_the_newest_backup),
+		TEST(a_prune_needs_the_backups_that_it_keeps),
 		TEST(a_prune_keeps_the_chains_of_clones),
 		TEST(damage_costs_what_the_file_has),
 		TEST(swapped_files_are_damage),
