@@ -107,8 +107,8 @@ static void set_colors(struct screen_term *t)
 
 /* --- open, close --- */
 
-/* A change of the size interrupts the wait for a key and nothing else: one that
- * comes while the picture is drawn is held until then. */
+/* A change of the size interrupts only the wait for a key: the signal is held
+ * while the picture is drawn. */
 static void hold_resizes(bool hold)
 {
 	sigset_t resizes;

@@ -17,8 +17,8 @@
  * the one at `first` or older, and all that they add. None may be missing: it
  * may be listed later. All that the newest backup needs must be known: back to
  * a complete manifest none may be damaged. Of older ones a damaged one is
- * passed over, because nothing recovers it; one that cannot be read now may be
- * readable later. Of a number which two clones have used, the chain of each
+ * passed over, because nothing recovers it; after an error of a read the prune
+ * stops. Of a number which two clones have used, the chain of each
  * begins before. */
 static int list_kept(const struct manifest_place *place,
 		     const struct manifest_names *names, size_t first,
