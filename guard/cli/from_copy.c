@@ -68,9 +68,10 @@ void from_copy_list(const struct from_copy *f, FILE *to)
 			  text_printf("backup %" PRIu64, s->newest.number),
 			  s->time ? text_age((struct timestamp){.sec = s->time})
 				  : "",
-			  s->damaged ? "newest manifest damaged"
-				     : text_printf("snapshot %" PRIu64,
-						   s->snapshots),
+			  !s->newest.number ? "cannot be listed"
+			  : s->damaged	    ? "newest manifest damaged"
+					    : text_printf("snapshot %" PRIu64,
+							  s->snapshots),
 			  s->name);
 	}
 	table_print(&t, "", to);

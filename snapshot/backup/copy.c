@@ -66,21 +66,24 @@ static bool has_successor(const struct manifest_place *place,
 	return false;
 }
 
+/* The first `count` manifests are a chain. */
 static void add_source(const struct manifest_place *place,
-		       const struct manifest_names *names, size_t newest,
+		       const struct manifest_name *names, size_t count,
 		       struct copy_sources *to)
 {
 	struct copy_source *s = VEC_ADD(to);
-	size_t i = newest + 1;
+	size_t i = count;
 
 	memcpy(s->space, place->space, SEAL_SPACE_LEN);
-	s->newest = names->items[newest];
+	s->damaged = !count;
+	if (count)
+		s->newest = names[count - 1];
 	/* Host and time are also those of an older manifest. */
 	while (i-- > 0 && !s->host) {
 		AUTO(manifest) struct manifest m = {0};
 		struct err ignored;
 
-		if (manifest_read(place, &names->items[i], &m, &ignored) < 0) {
+		if (manifest_read(place, &names[i], &m, &ignored) < 0) {
 			s->damaged = true;
 			continue;
 		}
@@ -96,22 +99,24 @@ static void add_source(const struct manifest_place *place,
 }
 
 /* Every manifest that no other one follows is the end of a chain. Two machines
- * with one state (clones) may each have added one with the same number. */
-static int add_sources(const struct manifest_place *place,
-		       struct copy_sources *to, struct err *err)
+ * with one state (clones) may each have added one with the same number. A
+ * directory that cannot be read hides no other machine's. */
+static void add_sources(const struct manifest_place *place,
+			struct copy_sources *to)
 {
 	AUTO(manifest_names) struct manifest_names names = {0};
 	size_t i, first = to->count;
+	struct err ignored;
 
-	if (manifest_list(place, &names, err) < 0)
-		return -err->num;
+	if (manifest_list(place, &names, &ignored) < 0)
+		add_source(place, NULL, 0, to);
 	for (i = 0; i < names.count; i++) {
 		uint64_t number = names.items[i].number;
 
 		if (number == names.items[names.count - 1].number ||
 		    (manifest_has_twin(&names, i) &&
 		     !has_successor(place, &names, i)))
-			add_source(place, &names, i, to);
+			add_source(place, names.items, i + 1, to);
 	}
 	for (i = first; i < to->count; i++) {
 		struct copy_source *s = &to->items[i];
@@ -121,7 +126,6 @@ static int add_sources(const struct manifest_place *place,
 					s->forked ? text_hex(s->newest.hash, 4)
 						  : "");
 	}
-	return 0;
 }
 
 int copy_list(struct destination *d, struct copy_sources *ret, struct err *err)
@@ -134,9 +138,8 @@ int copy_list(struct destination *d, struct copy_sources *ret, struct err *err)
 	if (destination_list(d, "", &top, err) < 0)
 		return -err->num;
 	for (i = 0; i < top.count; i++)
-		if (manifest_space_parse(top.items[i].name, place.space) &&
-		    add_sources(&place, &found, err) < 0)
-			return -err->num;
+		if (manifest_space_parse(top.items[i].name, place.space))
+			add_sources(&place, &found);
 	if (!found.count)
 		return fail(err, ENOENT, "%s has no backup",
 			    text_quote(d->path));

@@ -23,7 +23,7 @@ struct copy_source {
 	char *host, *home;
 	int64_t time; /* of the newest backup */
 	uint64_t snapshots; /* highest number */
-	bool damaged; /* the newest manifest cannot be read */
+	bool damaged; /* the newest manifest, or the list, cannot be read */
 };
 
 struct copy_sources {

@@ -657,6 +657,31 @@ static void test_old_backups_are_deleted_with_their_files(void **state)
 	check_copy(box, 0);
 }
 
+static void test_a_directory_without_a_list_is_damage(void **state)
+{
+	struct box *box = *state;
+	auto_free char *there = sub(box, "there");
+	auto_free char *close = mem_printf("chmod 0 '%s'/*-*/c", there);
+	auto_free char *open = mem_printf("chmod 700 '%s'/*-*/c", there);
+	AUTO(destination) struct destination d = DESTINATION_NONE;
+	AUTO(copy_sources) struct copy_sources sources = {0};
+	AUTO(copy) struct copy_store copy = {0};
+	struct err err;
+
+	if (geteuid() == 0)
+		skip();
+	some_files(box, 1);
+	(void)push_now(box, "local");
+	assert_int_equal(system(close), 0);
+	ok(open_there(there, &d, &err));
+	ok(copy_list(&d, &sources, &err));
+	assert_int_equal(sources.count, 1);
+	assert_true(sources.items[0].damaged);
+	assert_int_equal(copy_open(&d, &sources.items[0], 0, &copy, &err),
+			 -EACCES);
+	assert_int_equal(system(open), 0);
+}
+
 static void test_a_prune_needs_the_backups_that_it_keeps(void **state)
 {
 	static const char *const hidden[] = {"0000000005", "0000000004"};
@@ -1223,6 +1248,7 @@ int main(void)
 		TEST(a_prune_sends_hardly_anything_again),
 		TEST(a_covered_pack_is_sent_when_its_cover_is_lost),
 		TEST(old_backups_are_deleted_with_their_files),
+		TEST(a_directory_without_a_list_is_damage),
 		TEST(a_prune_needs_the_backups_that_it_keeps),
 		TEST(a_prune_keeps_the_chains_of_clones),
 		TEST(damage_costs_what_the_file_has),
