@@ -531,7 +531,7 @@ static int follow(struct context *c, const struct options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(mem_list) char **operands = NULL;
-	struct options each = *o; /* its operands name the run */
+	struct options each = *o; /* with the run in its operands */
 	int i;
 
 	if (choose_run_open(c, o, &p, err) < 0)

@@ -19,7 +19,7 @@ struct export
 {
 	struct context *c;
 	const struct options *o;
-	int fd; /* of the file; -1: stdout */
+	int fd; /* the file; -1: stdout */
 	bool left_out; /* something that was asked for */
 };
 

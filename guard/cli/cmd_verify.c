@@ -183,8 +183,7 @@ static int verify_machine(struct from_copy *f, const struct copy_source *s,
 	AUTO(copy) struct copy_store copy = {0};
 	int got = copy_open(&f->destination, s, 0, &copy, err);
 
-	if (got == -EBADMSG || got == -ENOENT || got == -EACCES ||
-	    got == -EIO) {
+	if (destination_is_damage(got)) {
 		o->fault(o->arg, s->name, "the newest backup", err->text);
 		return 0;
 	}

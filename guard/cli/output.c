@@ -25,7 +25,7 @@ static bool quiet;
 static enum output_when colours = OUTPUT_AUTO;
 static pid_t pager;
 static size_t pager_width;
-static int write_error; /* of stdout, which forgets it with the bytes */
+static int write_error; /* stdout forgets its own with the bytes */
 
 void output_quiet(bool on)
 {

@@ -14,7 +14,7 @@
 #define TABLE_WHOLE SIZE_MAX
 
 struct table {
-	size_t columns; /* of each row */
+	size_t columns; /* in each row */
 	size_t width; /* rows are cut to so many columns, and go over several
 			 lines where that would leave nothing of the last one;
 			 0: those of the terminal, TABLE_WHOLE: no row is cut */

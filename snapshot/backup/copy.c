@@ -100,15 +100,17 @@ static void add_source(const struct manifest_place *place,
 
 /* Every manifest that no other one follows is the end of a chain. Two machines
  * with one state (clones) may each have added one with the same number. A
- * directory that cannot be read hides no other machine's. */
-static void add_sources(const struct manifest_place *place,
-			struct copy_sources *to)
+ * damaged directory hides no other machine's. */
+static int add_sources(const struct manifest_place *place,
+		       struct copy_sources *to, struct err *err)
 {
 	AUTO(manifest_names) struct manifest_names names = {0};
 	size_t i, first = to->count;
-	struct err ignored;
+	int got = manifest_list(place, &names, err);
 
-	if (manifest_list(place, &names, &ignored) < 0)
+	if (got < 0 && !destination_is_damage(got))
+		return got;
+	if (got < 0)
 		add_source(place, NULL, 0, to);
 	for (i = 0; i < names.count; i++) {
 		uint64_t number = names.items[i].number;
@@ -126,6 +128,7 @@ static void add_sources(const struct manifest_place *place,
 					s->forked ? text_hex(s->newest.hash, 4)
 						  : "");
 	}
+	return 0;
 }
 
 int copy_list(struct destination *d, struct copy_sources *ret, struct err *err)
@@ -138,8 +141,9 @@ int copy_list(struct destination *d, struct copy_sources *ret, struct err *err)
 	if (destination_list(d, "", &top, err) < 0)
 		return -err->num;
 	for (i = 0; i < top.count; i++)
-		if (manifest_space_parse(top.items[i].name, place.space))
-			add_sources(&place, &found);
+		if (manifest_space_parse(top.items[i].name, place.space) &&
+		    add_sources(&place, &found, err) < 0)
+			return -err->num;
 	if (!found.count)
 		return fail(err, ENOENT, "%s has no backup",
 			    text_quote(d->path));

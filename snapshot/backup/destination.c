@@ -76,7 +76,8 @@ int destination_explain(const struct destination *d, struct err *err)
 bool destination_is_damage(int got)
 {
 	return got == -EBADMSG || got == -ENOENT || got == -EIO ||
-	       got == -EINVAL || got == -ELOOP || got == -EACCES;
+	       got == -EINVAL || got == -ELOOP || got == -ENOTDIR ||
+	       got == -EACCES;
 }
 
 /* --- the directory --- */

@@ -43,8 +43,8 @@ struct push_result {
 	 * has. Found when files of the store have gone, or a snapshot has
 	 * changed and cannot be read. */
 	bool damaged;
-	uint64_t number; /* of the manifest; 1: the first one of this store
-			    there, or of a clone */
+	uint64_t number; /* 1: the first manifest of this store there, or of a
+			    clone */
 	unsigned char space[SEAL_SPACE_LEN];
 	uint64_t snapshots, files; /* snapshots sent; files written */
 	uint64_t bytes; /* written; with dry_run: of the store, to send */
